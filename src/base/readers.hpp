@@ -1,0 +1,79 @@
+// Who is reading now.  Each thread has a slot of its own in which it announces what it uses with a
+// plain store; whoever takes something away makes it unreachable, fences all threads at once
+// (membarrier) and waits for the slots that still hold it.  So a read writes nothing shared, and the
+// rare writer pays.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace dds {
+
+struct alignas(128) Reader {
+    std::atomic<uint64_t> using_{0};  // count << 32 | low half of the token; 0: nothing
+    uint32_t count = 0;
+    uint32_t index = 0;               // unique among the slots, reused by later threads
+
+    // The thread's last variable (store/lookup): valid while `version` is the table's.
+    uint64_t version = 0;
+    alignas(16) unsigned char key[16] = {};
+    void* variable = nullptr;
+    void* counters = nullptr;
+
+    // What the thread used when it called a callback of the user, which may call us again.
+    static constexpr int kHeld = 8;
+    std::array<std::atomic<uint64_t>, kHeld> held{};
+    int depth = 0;
+
+    std::atomic<bool> taken{false};
+};
+
+class Readers {
+public:
+    // This thread's slot; given back when the thread ends.  NULL only without memory.
+    static Reader* mine()
+    {
+        Reader* reader = current_;
+        if (reader) [[likely]]
+            return reader;
+        return enrol();
+    }
+    // Announce and withdraw the use of what `token` stands for; nothing of it may be touched before
+    // the caller has seen, after this, that the token is still live.
+    static void announce(Reader* reader, uint64_t token)
+    {
+        const uint64_t count = ++reader->count;
+        reader->using_.store(count << 32 | static_cast<uint32_t>(token), std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    static void withdraw(Reader* reader) { reader->using_.store(0, std::memory_order_release); }
+
+    // After the token was made dead for new readers: wait for those that still use it, at most `ns`;
+    // false where one still does.  The calling thread's own held uses do not count.
+    static bool wait_for(uint64_t token, int64_t ns);
+
+    static uint32_t count();  // slots ever made
+
+    // Around a callback of the user: it may call the library in this thread.
+    class Hold {
+    public:
+        Hold();
+        ~Hold();
+        Hold(const Hold&) = delete;
+        Hold& operator=(const Hold&) = delete;
+
+    private:
+        Reader* reader_;
+        uint64_t used_ = 0;
+    };
+
+private:
+    static Reader* enrol();
+    // Initial-exec: one load, where __tls_get_addr costs 25 ns a read (and 8 bytes of static TLS
+    // are always left for a library that is loaded late).
+    static thread_local Reader* current_ __attribute__((tls_model("initial-exec")));
+};
+
+}  // namespace dds
