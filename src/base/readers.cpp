@@ -96,12 +96,13 @@ bool Readers::wait_for(uint64_t token, int64_t ns)
     const int64_t deadline = clock::now() + ns;
     for (Chunk* chunk = &first; chunk; chunk = chunk->next.load(std::memory_order_acquire)) {
         for (Reader& reader : chunk->slots) {
-            if (&reader == current_)
-                continue;
-            if (!left_in_time(reader.using_, token, deadline))
+            // This thread's own use ends with the call; what it holds outside a callback does not
+            // end while we wait.
+            const bool own = &reader == current_;
+            if (!own && !left_in_time(reader.using_, token, deadline))
                 return false;
             for (const auto& held : reader.held)
-                if (!left_in_time(held, token, deadline))
+                if (!left_in_time(held, token, own ? 0 : deadline))
                     return false;
         }
     }

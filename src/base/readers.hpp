@@ -51,10 +51,8 @@ public:
     static void withdraw(Reader* reader) { reader->using_.store(0, std::memory_order_release); }
 
     // After the token was made dead for new readers: wait for those that still use it, at most `ns`;
-    // false where one still does.  The calling thread's own held uses do not count.
+    // false where one still does.
     static bool wait_for(uint64_t token, int64_t ns);
-
-    static uint32_t count();  // slots ever made
 
     // Around a callback of the user: it may call the library in this thread.
     class Hold {
