@@ -191,7 +191,7 @@ DDS_API int dds_set_timeout(dds_store_t store, int read_ms, int collective_ms);
 DDS_API int dds_rank(dds_store_t store, int *rank);
 DDS_API int dds_size(dds_store_t store, int *size);
 
-/* Close the store and give its memory back; views of dds_local() stay valid until process exit.
+/* Close the store and give its memory back, except shards that have a view of dds_local().
  * Local, never waits more than a second for readers; idempotent; sets NULL. */
 DDS_API int dds_free(dds_store_t *store);
 
@@ -232,8 +232,12 @@ DDS_API int dds_create(dds_store_t store, const char *name, int64_t nrows, int64
 DDS_API int dds_update(dds_store_t store, const char *name, int64_t first, int64_t nrows,
                        const void *data);
 
-/* This rank's own shard in place.  The view stays valid after dds_drop and dds_free.  Local. */
+/* This rank's own shard in place: a view, which stays valid after dds_drop and dds_free until it is
+ * given back.  Each call is one view; a shard without rows has none, and `*data` is NULL.  Local. */
 DDS_API int dds_local(dds_store_t store, const char *name, int64_t *nrows, void **data);
+
+/* Give one view of dds_local back; `data` may be NULL.  Needs no store.  Local. */
+DDS_API int dds_release_local(void *data);
 
 /* Remove the variable.  Waits for this rank's own readers.  Collective. */
 DDS_API int dds_drop(dds_store_t store, const char *name);
