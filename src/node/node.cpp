@@ -1,0 +1,223 @@
+#include "node/node.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "node/peer.hpp"
+
+namespace dds {
+
+Node::~Node()
+{
+    if (control_)
+        control_->leave();
+    for (const auto& [rank, peer] : peers_)
+        if (watcher_ && peer && peer->fd)
+            watcher_->forget(peer->fd.get());
+}
+
+int Node::pid(int rank) const { return rank == rank_ ? getpid() : peers_.at(rank)->pid; }
+
+bool Node::dead(int rank) const
+{
+    const auto at = peers_.find(rank);
+    return at != peers_.end() && at->second->liveness->dead.load(std::memory_order_acquire);
+}
+
+int Node::dead_count() const
+{
+    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
+                                          [this](int rank) { return dead(rank); }));
+}
+
+bool Node::gone(int rank) const
+{
+    const auto at = peers_.find(rank);
+    if (at == peers_.end())
+        return false;
+    pollfd end{at->second->fd.get(), POLLRDHUP, 0};
+    return poll(&end, 1, 0) == 1;
+}
+
+Node::Message Node::message(uint16_t kind, uint32_t id, size_t bytes) const
+{
+    return {Message::kMagic, Message::kVersion, kind, static_cast<uint32_t>(rank_), id, bytes, store_};
+}
+
+Result<void> Node::check(const Message& message, int rank) const
+{
+    if (message.magic != Message::kMagic || message.version != Message::kVersion ||
+        message.rank != static_cast<uint32_t>(rank) || message.store != store_)
+        return fail_rank(DDS_ERR_CORRUPT, rank, "rank %d sent a message that is not of this store", rank);
+    return {};
+}
+
+void Node::show(uint32_t id, const Segment& segment, std::shared_ptr<const void> keep)
+{
+    for (const auto& [rank, peer] : peers_)
+        peer->outbox.push_back({message(Message::kSegment, id, segment.bytes()), segment.fd(), keep});
+}
+
+// Sends and receives in turns: a rank whose queue is full waits for one that is sending itself.
+class Node::Settling final : public Operation {
+public:
+    Settling(Node& node, std::span<const Awaited> awaited, uint16_t kind)
+        : node_(node), awaited_(awaited), kind_(kind), segments_(awaited.size())
+    {
+    }
+
+    Result<Step> step() override
+    {
+        bool moved = false, all = true;
+        for (const auto& [rank, peer] : node_.peers_) {
+            DDS_TRY(push(rank, *peer, moved));
+            all = all && peer->outbox.empty();
+        }
+        for (size_t i = 0; i < awaited_.size(); i++) {
+            if (segments_[i].data())
+                continue;
+            DDS_TRY(pull(awaited_[i], moved));
+            DDS_TRY(take(i));
+            if (segments_[i].data())
+                moved = true;
+            else
+                all = false;
+        }
+        return all ? Step::ended : moved ? Step::moved : Step::idle;
+    }
+
+    int missing() const
+    {
+        for (size_t i = 0; i < awaited_.size(); i++)
+            if (!segments_[i].data())
+                return awaited_[i].rank;
+        for (const auto& [rank, peer] : node_.peers_)
+            if (!peer->outbox.empty())
+                return rank;
+        return -1;
+    }
+
+    std::vector<Segment> segments() { return std::move(segments_); }
+
+private:
+    Result<void> push(int rank, Peer& peer, bool& moved)
+    {
+        while (!peer.outbox.empty()) {
+            const Peer::Outgoing& out = peer.outbox.front();
+            const auto sent = socket::send(peer.fd.get(), std::as_bytes(std::span(&out.message, 1)),
+                                           out.descriptor);
+            if (!sent)
+                return gone(rank, sent.error());
+            if (!*sent)
+                break;
+            peer.outbox.pop_front();
+            moved = true;
+        }
+        return {};
+    }
+
+    Result<void> pull(const Awaited& awaited, bool& moved)
+    {
+        Peer& peer = *node_.peers_.at(awaited.rank);
+        for (;;) {
+            Message message;
+            auto got = socket::receive(peer.fd.get(), std::as_writable_bytes(std::span(&message, 1)));
+            if (!got)
+                return gone(awaited.rank, got.error());
+            if (!*got)
+                return {};
+            if ((*got)->bytes == 0)
+                return gone(awaited.rank, {DDS_ERR_PEER, awaited.rank, "its connection is closed"});
+            if ((*got)->bytes != sizeof message || !(*got)->descriptor)
+                return fail_rank(DDS_ERR_CORRUPT, awaited.rank, "rank %d sent a broken message",
+                                 awaited.rank);
+            DDS_TRY(node_.check(message, awaited.rank));
+            peer.inbox.push_back({message.kind, message.id, message.bytes,
+                                  std::move((*got)->descriptor)});
+            moved = true;
+        }
+    }
+
+    Result<void> take(size_t i)
+    {
+        const Awaited& awaited = awaited_[i];
+        auto& inbox = node_.peers_.at(awaited.rank)->inbox;
+        for (auto at = inbox.begin(); at != inbox.end(); ++at) {
+            if (at->kind != kind_ || at->id != awaited.id)
+                continue;
+            DDS_LET(segment, Segment::attach(std::move(at->descriptor), awaited.bytes,
+                                             kind_ == Message::kPage ? Sharing::write : Sharing::read));
+            segments_[i] = std::move(segment);
+            inbox.erase(at);
+            break;
+        }
+        return {};
+    }
+
+    static Error gone(int rank, const Error& error)
+    {
+        return fail_rank(error.code == DDS_ERR_IO ? DDS_ERR_PEER : error.code, rank,
+                         "rank %d of this node is gone: %s", rank, error.text.c_str());
+    }
+
+    Node& node_;
+    std::span<const Awaited> awaited_;
+    uint16_t kind_;
+    std::vector<Segment> segments_;
+};
+
+Result<std::vector<Segment>> Node::settle(std::span<const Awaited> awaited, int64_t timeout_ms)
+{
+    Settling settling(*this, awaited, Message::kSegment);
+    DDS_LET(waited, wait(settling, {.timeout_ms = timeout_ms}));
+    if (waited == Waited::ended)
+        return settling.segments();
+    const int rank = settling.missing();
+    if (waited == Waited::interrupted)
+        return fail_rank(DDS_ERR_INTERRUPTED, rank, "interrupted while waiting for the memory of "
+                         "rank %d", rank);
+    return fail_rank(DDS_ERR_TIMEOUT, rank, "rank %d did not show its memory within %lld ms", rank,
+                     static_cast<long long>(timeout_ms));
+}
+
+// The lowest rank of the node makes the page.
+Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_ms)
+{
+    const size_t bytes = Control::bytes(static_cast<int>(ranks_.size()));
+    Segment page;
+    std::vector<Awaited> awaited;
+    if (ranks_.front() == rank_) {
+        DDS_LET(made, Segment::create("ddstore-control", bytes, Sharing::write, false));
+        page = std::move(made);
+        for (const auto& [rank, peer] : peers_)
+            peer->outbox.push_back({message(Message::kPage, 0, bytes), page.fd(), nullptr});
+    } else {
+        awaited.push_back({ranks_.front(), 0, bytes});
+    }
+    Settling settling(*this, awaited, Message::kPage);
+    DDS_LET(waited, wait(settling, {.timeout_ms = timeout_ms}));
+    if (waited != Waited::ended)
+        return fail_rank(waited == Waited::timeout ? DDS_ERR_TIMEOUT : DDS_ERR_INTERRUPTED,
+                         ranks_.front(), "rank %d did not share the control page", ranks_.front());
+    if (auto segments = settling.segments(); !segments.empty())
+        page = std::move(segments.front());
+
+    std::bitset<1024> cpus;
+    std::vector<std::shared_ptr<Liveness>> liveness;
+    int index = 0;
+    for (const int rank : ranks_) {
+        if (rank == rank_)
+            index = static_cast<int>(liveness.size());
+        liveness.push_back(rank == rank_ ? nullptr : peers_.at(rank)->liveness);
+        for (size_t cpu = 0; cpu < cpus.size(); cpu++)
+            if (cards[static_cast<size_t>(rank)].cpus[cpu / 64] >> (cpu % 64) & 1)
+                cpus.set(cpu);
+    }
+    control_ = std::make_unique<Control>(std::move(page), index, std::move(liveness),
+                                         ranks_.size() <= cpus.count());
+    return {};
+}
+
+}  // namespace dds

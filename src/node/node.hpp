@@ -1,0 +1,87 @@
+// The ranks that share this node's memory: a connection to each, over which descriptors go and whose
+// end tells that the rank is gone, and the control page.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "node/control.hpp"
+#include "node/identity.hpp"
+#include "node/socket.hpp"
+
+namespace dds {
+
+// What a rank tells all others before they meet.
+struct NodeCard {
+    NodeId node;
+    socket::Name door;                     // where it listens
+    std::array<unsigned char, 16> random;  // rank 0's names the store
+    uint32_t uid;
+    uint32_t reserved;
+    std::array<uint64_t, 16> cpus;         // it may run on these
+};
+
+class Node {
+public:
+    // Before the exchange of cards: our card, and the door we listen at.
+    struct Prepared {
+        NodeCard card{};
+        Fd door;
+    };
+    static Result<Prepared> prepare();
+
+    // After it: connect to every rank with our identity and user, share the control page.  All ranks
+    // of the node call it.  Ranks elsewhere are just not ours.
+    static Result<std::unique_ptr<Node>> meet(Prepared prepared, std::span<const NodeCard> cards,
+                                              int rank, int64_t timeout_ms);
+    ~Node();
+
+    const std::array<unsigned char, 16>& store_id() const { return store_; }
+    std::span<const int> ranks() const { return ranks_; }  // on this node, ours too, ascending
+    bool has(int rank) const { return peers_.count(rank) != 0 || rank == rank_; }
+    int pid(int rank) const;  // as seen from here
+    bool dead(int rank) const;
+    int dead_count() const;
+
+    // NULL for one rank alone on its node.
+    Control* control() { return control_.get(); }
+
+    // The peer's end of the connection, asked now and not when the watcher gets to run.
+    bool gone(int rank) const;
+
+    // Show a segment to every rank of the node; it goes out in settle(), `keep` holds it till then.
+    void show(uint32_t id, const Segment& segment, std::shared_ptr<const void> keep);
+    // Move descriptors until ours are out and the segments that are awaited are in; PEER where a
+    // rank is gone.  TIMEOUT names the rank that was waited for.
+    struct Awaited {
+        int rank;
+        uint32_t id;
+        size_t bytes;
+    };
+    Result<std::vector<Segment>> settle(std::span<const Awaited> awaited, int64_t timeout_ms);
+
+private:
+    struct Peer;
+    struct Message;
+    class Meeting;
+    class Settling;
+
+    Node(int rank, std::array<unsigned char, 16> store) : rank_(rank), store_(store) {}
+    Result<void> share_page(std::span<const NodeCard> cards, int64_t timeout_ms);
+    Message message(uint16_t kind, uint32_t id, size_t bytes) const;
+    Result<void> check(const Message& message, int rank) const;
+
+    int rank_;
+    std::array<unsigned char, 16> store_;
+    std::vector<int> ranks_;
+    std::map<int, std::unique_ptr<Peer>> peers_;
+    std::shared_ptr<Watcher> watcher_;
+    std::unique_ptr<Control> control_;
+};
+
+}  // namespace dds
