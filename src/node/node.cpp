@@ -9,6 +9,8 @@
 
 namespace dds {
 
+Node::Node(int rank, const std::array<unsigned char, 16>& store) : rank_(rank), store_(store) {}
+
 Node::~Node()
 {
     if (control_)

@@ -71,7 +71,7 @@ private:
     class Meeting;
     class Settling;
 
-    Node(int rank, std::array<unsigned char, 16> store) : rank_(rank), store_(store) {}
+    Node(int rank, const std::array<unsigned char, 16>& store);
     Result<void> share_page(std::span<const NodeCard> cards, int64_t timeout_ms);
     Message message(uint16_t kind, uint32_t id, size_t bytes) const;
     Result<void> check(const Message& message, int rank) const;

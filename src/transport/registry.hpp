@@ -1,0 +1,32 @@
+// The table of transports.  A new one is a file, a line in meson.build and a row in registry.cpp.
+#pragma once
+
+#include <span>
+
+#include "transport/transport.hpp"
+
+namespace dds {
+
+struct TransportConfig {
+    Node* node;
+    int rank;
+    const char* argument;  // what follows the name in DDSTORE_TEST_WIRE, or ""
+};
+
+struct TransportRow {
+    const char* name;
+    bool wire;  // may be chosen for a rank whose memory cannot be mapped
+    Result<std::unique_ptr<Transport>> (*open)(const TransportConfig&);
+};
+
+std::span<const TransportRow> transports();
+Result<std::unique_ptr<Transport>> open_transport(const char* name, const TransportConfig& config);
+
+Result<std::unique_ptr<Transport>> open_shm(const TransportConfig& config);
+Result<std::unique_ptr<Transport>> open_cma(const TransportConfig& config);
+#if DDS_TESTING
+Result<std::unique_ptr<Transport>> open_fault(const TransportConfig& config);
+Result<std::unique_ptr<Transport>> open_slow(const TransportConfig& config);
+#endif
+
+}  // namespace dds

@@ -1,0 +1,85 @@
+#include "transport/router.hpp"
+
+#include "base/env.hpp"
+
+namespace dds {
+namespace {
+
+#if DDS_TESTING
+// DDSTORE_TEST_WIRE=name:argument, so that tests walk the wires' paths on one node.
+Result<std::unique_ptr<Transport>> open_test_wire(const TransportConfig& config)
+{
+    const auto plan = env::text("DDSTORE_TEST_WIRE");
+    if (!plan)
+        return std::unique_ptr<Transport>();
+    const size_t colon = plan->find(':');
+    const std::string name = plan->substr(0, colon);
+    const std::string argument = colon == std::string::npos ? "" : plan->substr(colon + 1);
+    return open_transport(name.c_str(), {config.node, config.rank, argument.c_str()});
+}
+#endif
+
+std::string list(const std::vector<int>& ranks)
+{
+    constexpr size_t kMost = 8;
+    std::string text;
+    for (size_t i = 0; i < ranks.size() && i < kMost; i++)
+        text += (i ? ", " : "") + std::to_string(ranks[i]);
+    if (ranks.size() > kMost)
+        text += " and " + std::to_string(ranks.size() - kMost) + " more";
+    return text;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
+{
+    auto router = std::make_unique<Router>();
+    const TransportConfig config{&node, rank, ""};
+    DDS_LET(shm, open_transport("shm", config));
+    DDS_LET(cma, open_transport("cma", config));
+    router->shared_ = std::move(shm);
+    router->cma_ = std::move(cma);
+#if DDS_TESTING
+    DDS_LET(wire, open_test_wire(config));
+    router->wire_ = std::move(wire);
+#endif
+    DDS_LET(allowed, env::flag("DDSTORE_SHM"));
+    const bool share = allowed.value_or(true);
+    std::vector<int> unreachable;
+    for (int peer = 0; peer < size; peer++) {
+        Way way = Way::none;
+        if (peer == rank)
+            way = Way::self;
+        else if (router->wire_)
+            way = Way::wire;
+        else if (node.has(peer) && share)
+            way = Way::shared;
+        if (way == Way::none)
+            unreachable.push_back(peer);
+        router->ways_.push_back(way);
+        router->why_.push_back(!node.has(peer) ? "another node" : share ? "" : "DDSTORE_SHM=0");
+    }
+    if (!unreachable.empty())
+        return fail_rank(DDS_ERR_UNSUPPORTED, unreachable.front(),
+                         "rank %d cannot reach rank%s %s (%s): this release has no wire; put all "
+                         "ranks on one node%s", rank, unreachable.size() > 1 ? "s" : "",
+                         list(unreachable).c_str(),
+                         router->why_[static_cast<size_t>(unreachable.front())].c_str(),
+                         share ? "" : " and unset DDSTORE_SHM");
+    return router;
+}
+
+std::string Router::words(int rank) const
+{
+    const std::string& why = why_[static_cast<size_t>(rank)];
+    switch (way(rank)) {
+    case Way::self: return "self";
+    case Way::shared: return "shm";
+    case Way::wire: return std::string(wire_->name()) + (why.empty() ? "" : ": " + why);
+    case Way::none: break;
+    }
+    return "none: " + why;
+}
+
+}  // namespace dds

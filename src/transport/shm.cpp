@@ -1,0 +1,70 @@
+#include "transport/shm.hpp"
+
+#include <cstring>
+#include <mutex>
+
+namespace dds {
+
+Result<void> Shm::expose(uint32_t segment, const Block& block, Key&)
+{
+    node_->show(segment, block.arena->segment, block.arena);
+    return {};
+}
+
+Result<void> Shm::expose(uint32_t, std::span<const std::byte>, Key&)
+{
+    return fail(DDS_ERR_UNSUPPORTED, "memory of the caller cannot be mapped by other processes");
+}
+
+Result<void> Shm::attach(std::span<const Attach> segments, int64_t timeout_ms)
+{
+    std::vector<Node::Awaited> awaited;
+    for (const Attach& segment : segments)
+        awaited.push_back({static_cast<int>(segment.peer), segment.segment, segment.bytes});
+    DDS_LET(arrived, node_->settle(awaited, timeout_ms));
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < segments.size(); i++)
+        maps_[place(segments[i].peer, segments[i].segment)] = std::move(arrived[i]);
+    return {};
+}
+
+bool Shm::attached(uint32_t peer, uint32_t segment) const
+{
+    return mapped(peer, segment) != nullptr;
+}
+
+void Shm::detach(uint32_t peer, uint32_t segment)
+{
+    const std::lock_guard lock(mutex_);
+    maps_.erase(place(peer, segment));
+}
+
+const std::byte* Shm::mapped(uint32_t peer, uint32_t segment) const
+{
+    const std::shared_lock lock(mutex_);
+    const auto at = maps_.find(place(peer, segment));
+    return at == maps_.end() ? nullptr : at->second.data();
+}
+
+void Shm::copy(Run& run) const
+{
+    memcpy(run.to, mapped(run.from.peer, run.from.segment) + run.from.offset, run.bytes);
+}
+
+Result<void> Shm::post(Batch& batch)
+{
+    for (Run& run : batch.runs) {
+        copy(run);
+        batch.end(run, DDS_SUCCESS);
+    }
+    return {};
+}
+
+bool Shm::progress(Batch& batch) { return batch.done(); }
+
+Result<std::unique_ptr<Transport>> open_shm(const TransportConfig& config)
+{
+    return std::unique_ptr<Transport>(std::make_unique<Shm>(config));
+}
+
+}  // namespace dds

@@ -1,0 +1,97 @@
+// How bytes move.  A transport reads runs from segments of other ranks; nothing in it waits.  Rows
+// that are mapped in this process bypass it (gather.hpp); it then costs one call a batch, none a row.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "memory/arena.hpp"
+#include "node/node.hpp"
+
+namespace dds {
+
+// The one form of a remote address: shard, window, file destination.
+struct Remote {
+    uint32_t peer;
+    uint32_t segment;
+    uint64_t offset;
+};
+
+struct Run {
+    Remote from;
+    std::byte* to;
+    uint64_t bytes;
+    uint32_t user;  // the caller's number for it
+    int32_t code = kOpen;
+
+    static constexpr int32_t kOpen = -1;  // else a DDS_ERR_*
+};
+
+// Runs under way over one transport.
+struct Batch {
+    std::vector<Run> runs;
+    size_t ended = 0;
+    Error error{DDS_SUCCESS, -1, {}};  // the first run's that failed
+    struct State {
+        virtual ~State() = default;
+    };
+    std::unique_ptr<State> state;  // the transport's own
+
+    void end(Run& run, int32_t code)
+    {
+        run.code = code;
+        ended++;
+    }
+    void fail_run(Run& run, Error why)
+    {
+        end(run, why.code);
+        if (error.code == DDS_SUCCESS)
+            error = std::move(why);
+    }
+    bool done() const { return ended == runs.size(); }
+};
+
+// What a peer must know to read a segment.
+struct Key {
+    static constexpr size_t kMost = 64;
+    std::array<std::byte, kMost> bytes{};
+    uint32_t used = 0;
+};
+
+class Transport {
+public:
+    virtual ~Transport() = default;
+    virtual const char* name() const = 0;
+    virtual int path() const = 0;  // DDS_PATH_*
+
+    // The owner's side, once a segment: an arena, or memory of the caller that stays where it is.
+    virtual Result<void> expose(uint32_t segment, const Block& block, Key& key) = 0;
+    virtual Result<void> expose(uint32_t segment, std::span<const std::byte> own, Key& key) = 0;
+
+    // The readers' side, once a segment; collective over the ranks that expose and attach.
+    struct Attach {
+        uint32_t peer;
+        uint32_t segment;
+        uint64_t bytes;  // of the segment
+        Key key;
+    };
+    virtual Result<void> attach(std::span<const Attach> segments, int64_t timeout_ms) = 0;
+    virtual bool attached(uint32_t peer, uint32_t segment) const = 0;
+    virtual void detach(uint32_t peer, uint32_t segment) = 0;
+
+    // The segment's bytes, where they are in this process's map; else NULL.
+    virtual const std::byte* mapped(uint32_t, uint32_t) const { return nullptr; }
+
+    // A destination that is used again and again.
+    virtual Result<void> register_local(std::span<std::byte>) { return {}; }
+
+    virtual Result<void> post(Batch& batch) = 0;
+    virtual bool progress(Batch& batch) = 0;  // true when all runs ended
+    virtual void abandon(Batch& batch) = 0;   // after it no byte lands in the caller's memory
+};
+
+}  // namespace dds
