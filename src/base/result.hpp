@@ -62,7 +62,7 @@ private:
 // Pass an error on: DDS_TRY(call()); and DDS_LET(value, call()); which names the value.
 #define DDS_TRY(...)                                                          \
     do {                                                                      \
-        if (auto dds_result_ = (__VA_ARGS__); !dds_result_) [[unlikely]]      \
+        if (auto&& dds_result_ = (__VA_ARGS__); !dds_result_) [[unlikely]]      \
             return std::move(dds_result_).error();                            \
     } while (0)
 #define DDS_LET(name, ...)                                                    \

@@ -53,6 +53,7 @@ Result<Block> Arenas::take(size_t bytes, bool own, std::shared_ptr<Arena>& fresh
     if (own || bytes >= kOwn) {
         DDS_LET(arena, open(round_up(kPage + bytes, kPage), true));
         arena->used = arena->segment.bytes();
+        arena->own = true;
         fresh = arena;
         return Block{arena, kPage, bytes};
     }

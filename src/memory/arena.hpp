@@ -16,6 +16,7 @@ struct Arena {
     uint32_t id;
     Segment segment;
     size_t used = 0;
+    bool own = false;                 // nothing else will ever be put in it
     std::atomic<bool> orphan{false};  // its store was freed; views keep it
 
     Arena(uint32_t number, Segment&& memory) : id(number), segment(std::move(memory)) {}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "base/clock.hpp"
 #include "node/peer.hpp"
@@ -51,6 +52,8 @@ public:
         }
         if (to_call_.empty() && awaited_.empty())
             return Step::ended;
+        if (!moved)
+            DDS_TRY(knock());
         return moved ? Step::moved : Step::idle;
     }
 
@@ -58,6 +61,7 @@ public:
 
 private:
     static constexpr size_t kMaxKnocking = 128;
+    static constexpr int64_t kKnock = 100 * clock::kMillisecond;
 
     struct Knocking {
         Fd fd;
@@ -78,6 +82,25 @@ private:
         }
         const Message hello = node_.message(Message::kHello, 0, 0);
         return socket::send(peer->fd.get(), std::as_bytes(std::span(&hello, 1)), -1);
+    }
+
+    // Those that shall call us may have died or failed: then their door is closed.  A rank closes it
+    // also when it has met everyone, us too, so a closed door counts only if no call came since.
+    Result<void> knock()
+    {
+        const int64_t now = clock::now();
+        if (now < next_knock_)
+            return {};
+        next_knock_ = now + kKnock;
+        for (const int rank : awaited_) {
+            const auto reached = socket::connect(cards_[static_cast<size_t>(rank)].door);
+            if (reached || reached.error().code != DDS_ERR_PEER)
+                continue;
+            if (closed_.count(rank))
+                return fail_rank(DDS_ERR_PEER, rank, "rank %d died or gave up in dds_init", rank);
+            closed_.insert(rank);
+        }
+        return {};
     }
 
     // True when the connection is dealt with: it was a peer's, or is dropped.
@@ -106,6 +129,8 @@ private:
     std::span<const NodeCard> cards_;
     std::vector<int> to_call_, awaited_;
     std::vector<Knocking> knocking_;
+    std::set<int> closed_;
+    int64_t next_knock_ = clock::now() + kKnock;
 };
 
 Result<Node::Prepared> Node::prepare()
@@ -126,31 +151,24 @@ Result<Node::Prepared> Node::prepare()
     return prepared;
 }
 
-Result<std::unique_ptr<Node>> Node::meet(Prepared prepared, std::span<const NodeCard> cards,
-                                         int rank, int64_t timeout_ms)
+Result<void> Node::meet(Prepared prepared, std::span<const NodeCard> cards, int64_t timeout_ms)
 {
-    std::unique_ptr<Node> node(new Node(rank, cards[0].random));
-    const NodeCard& own = cards[static_cast<size_t>(rank)];
-    for (size_t i = 0; i < cards.size(); i++)
-        if (cards[i].node == own.node && cards[i].uid == own.uid)
-            node->ranks_.push_back(static_cast<int>(i));
-    if (node->ranks_.size() == 1)
-        return node;
+    if (ranks_.size() == 1)
+        return {};
     DDS_LET(watcher, Watcher::get());
-    node->watcher_ = watcher;
+    watcher_ = watcher;
 
-    Meeting meeting(*node, prepared.door.get(), cards);
+    Meeting meeting(*this, prepared.door.get(), cards);
     DDS_LET(waited, wait(meeting, {.timeout_ms = timeout_ms}));
     if (waited == Waited::interrupted)
         return fail(DDS_ERR_INTERRUPTED, "interrupted while meeting the ranks of this node");
     if (waited == Waited::timeout)
         return fail_rank(DDS_ERR_TIMEOUT, meeting.missing(),
-                         "rank %d: rank %d of this node did not connect within %lld ms", rank,
+                         "rank %d: rank %d of this node did not connect within %lld ms", rank_,
                          meeting.missing(), static_cast<long long>(timeout_ms));
-    for (const auto& [other, peer] : node->peers_)
-        DDS_TRY(node->watcher_->watch(peer->fd.get(), peer->liveness));
-    DDS_TRY(node->share_page(cards, timeout_ms));
-    return node;
+    for (const auto& [other, peer] : peers_)
+        DDS_TRY(watcher_->watch(peer->fd.get(), peer->liveness));
+    return share_page(cards, timeout_ms);
 }
 
 }  // namespace dds

@@ -1,6 +1,7 @@
 #include "node/node.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -11,10 +12,28 @@ namespace dds {
 
 Node::Node(int rank, const std::array<unsigned char, 16>& store) : rank_(rank), store_(store) {}
 
-Node::~Node()
+std::unique_ptr<Node> Node::start(std::span<const NodeCard> cards, int rank)
+{
+    std::unique_ptr<Node> node(new Node(rank, cards[0].random));
+    const NodeCard& own = cards[static_cast<size_t>(rank)];
+    for (size_t i = 0; i < cards.size(); i++)
+        if (cards[i].node == own.node && cards[i].uid == own.uid)
+            node->ranks_.push_back(static_cast<int>(i));
+    return node;
+}
+
+void Node::leave()
 {
     if (control_)
         control_->leave();
+    for (const auto& [rank, peer] : peers_)
+        if (peer && peer->fd)
+            shutdown(peer->fd.get(), SHUT_RDWR);
+}
+
+Node::~Node()
+{
+    leave();
     for (const auto& [rank, peer] : peers_)
         if (watcher_ && peer && peer->fd)
             watcher_->forget(peer->fd.get());
@@ -132,10 +151,13 @@ private:
                 return {};
             if ((*got)->bytes == 0)
                 return gone(awaited.rank, {DDS_ERR_PEER, awaited.rank, "its connection is closed"});
-            if ((*got)->bytes != sizeof message || !(*got)->descriptor)
+            if ((*got)->bytes != sizeof message)
                 return fail_rank(DDS_ERR_CORRUPT, awaited.rank, "rank %d sent a broken message",
                                  awaited.rank);
             DDS_TRY(node_.check(message, awaited.rank));
+            if (!(*got)->descriptor)
+                return fail_rank(DDS_ERR_PEER, awaited.rank, "rank %d has no memory to show",
+                                 awaited.rank);
             peer.inbox.push_back({message.kind, message.id, message.bytes,
                                   std::move((*got)->descriptor)});
             moved = true;
@@ -190,9 +212,13 @@ Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_m
     const size_t bytes = Control::bytes(static_cast<int>(ranks_.size()));
     Segment page;
     std::vector<Awaited> awaited;
+    Result<void> mine;
     if (ranks_.front() == rank_) {
-        DDS_LET(made, Segment::create("ddstore-control", bytes, Sharing::write, false));
-        page = std::move(made);
+        auto made = Segment::create("ddstore-control", bytes, Sharing::write, false);
+        if (made)
+            page = std::move(*made);
+        else
+            mine = made.error();  // sent on as a message without a descriptor
         for (const auto& [rank, peer] : peers_)
             peer->outbox.push_back({message(Message::kPage, 0, bytes), page.fd(), nullptr});
     } else {
@@ -203,6 +229,7 @@ Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_m
     if (waited != Waited::ended)
         return fail_rank(waited == Waited::timeout ? DDS_ERR_TIMEOUT : DDS_ERR_INTERRUPTED,
                          ranks_.front(), "rank %d did not share the control page", ranks_.front());
+    DDS_TRY(std::move(mine));
     if (auto segments = settling.segments(); !segments.empty())
         page = std::move(segments.front());
 

@@ -35,11 +35,16 @@ public:
     };
     static Result<Prepared> prepare();
 
-    // After it: connect to every rank with our identity and user, share the control page.  All ranks
-    // of the node call it.  Ranks elsewhere are just not ours.
-    static Result<std::unique_ptr<Node>> meet(Prepared prepared, std::span<const NodeCard> cards,
-                                              int rank, int64_t timeout_ms);
+    // After it: the ranks with our identity and user are this node's.
+    static std::unique_ptr<Node> start(std::span<const NodeCard> cards, int rank);
+    // Connect to them and share the control page; all ranks of the node call it.  Where it fails on
+    // one, the others notice, and the object keeps what it has till the end: its connections closing
+    // would look like a death.
+    Result<void> meet(Prepared prepared, std::span<const NodeCard> cards, int64_t timeout_ms);
     ~Node();
+
+    // Others no longer wait for us.
+    void leave();
 
     const std::array<unsigned char, 16>& store_id() const { return store_; }
     std::span<const int> ranks() const { return ranks_; }  // on this node, ours too, ascending

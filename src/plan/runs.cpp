@@ -3,10 +3,8 @@
 #include <algorithm>
 
 namespace dds {
-namespace {
 
-// Cut a run that is longer than a wire may read at once.
-void push_split(std::vector<WireRun>& runs, WireRun run, uint64_t row_bytes, uint64_t most)
+void split_run(WireRun run, uint64_t row_bytes, uint64_t most, std::vector<WireRun>& runs)
 {
     const WireRun whole = run;
     for (uint64_t done = 0; done < whole.bytes; done += run.bytes) {
@@ -19,8 +17,6 @@ void push_split(std::vector<WireRun>& runs, WireRun run, uint64_t row_bytes, uin
         runs.push_back(run);
     }
 }
-
-}  // namespace
 
 void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64_t row_bytes,
                uint64_t most, std::span<const uint8_t> wired, std::vector<WireRun>& runs)
@@ -50,7 +46,7 @@ void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64
     std::stable_sort(whole.begin(), whole.end(),
                      [](const WireRun& a, const WireRun& b) { return a.shard < b.shard; });
     for (const WireRun& run : whole)
-        push_split(runs, run, row_bytes, most);
+        split_run(run, row_bytes, most, runs);
 }
 
 }  // namespace dds

@@ -24,4 +24,7 @@ struct WireRun {
 void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64_t row_bytes,
                uint64_t most, std::span<const uint8_t> wired, std::vector<WireRun>& runs);
 
+// One such run, cut where it is longer than `most`; appended to `runs`.
+void split_run(WireRun run, uint64_t row_bytes, uint64_t most, std::vector<WireRun>& runs);
+
 }  // namespace dds

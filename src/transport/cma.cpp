@@ -145,7 +145,7 @@ private:
         const iovec here{bytes, n}, there{const_cast<std::byte*>(place.address), n};
         if (process_vm_readv(place.pid, &here, 1, &there, 1, 0) == static_cast<ssize_t>(n))
             return {};
-        return refused(segment.peer, errno);
+        return refused(segment.peer, errno == ENOSYS ? EPERM : errno);
     }
 
     Node* node_;

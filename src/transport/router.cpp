@@ -1,5 +1,7 @@
 #include "transport/router.hpp"
 
+#include <algorithm>
+
 #include "base/env.hpp"
 
 namespace dds {
@@ -69,6 +71,8 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
                          share ? "" : " and unset DDSTORE_SHM");
     return router;
 }
+
+bool Router::has(Way way) const { return std::find(ways_.begin(), ways_.end(), way) != ways_.end(); }
 
 std::string Router::words(int rank) const
 {

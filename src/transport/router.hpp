@@ -15,6 +15,7 @@ public:
     static Result<std::unique_ptr<Router>> open(Node& node, int rank, int size);
 
     Way way(int rank) const { return ways_[static_cast<size_t>(rank)]; }
+    bool has(Way way) const;  // some rank is reached so
     std::string words(int rank) const;
 
     // Whose segments are mapped or read; all of them are exposed to.
@@ -23,7 +24,6 @@ public:
     Transport* wire() { return wire_.get(); }
     // The transport that reads `rank`'s library memory.
     Transport& of(int rank) { return way(rank) == Way::wire ? *wire_ : *shared_; }
-    bool wired() const { return wire_ != nullptr; }
 
 private:
     std::vector<Way> ways_;

@@ -1,0 +1,180 @@
+#include "store/adding.hpp"
+
+#include "base/checked.hpp"
+#include "base/failpoint.hpp"
+#include "memory/fill.hpp"
+
+namespace dds {
+
+Store::Adding::~Adding()
+{
+    unuse();
+}
+
+// Everything that follows from the cards alone.
+Result<void> Store::Adding::prepare()
+{
+    DDS_FAILPOINT("add.prepare");
+    const Agreement& agreement = *store_.agreement_;
+    const int first = agreement.ranks()[0];
+    rows_.reserve(agreement.ranks().size());
+    placed_.resize(agreement.ranks().size());
+    for (const int rank : agreement.ranks()) {
+        const auto& card = agreement.card<VariableCard>(rank);
+        DDS_TRY(compare_cards(agreement.card<VariableCard>(first), first, card, rank));
+        rows_.push_back(card.nrows);
+    }
+    DDS_LET(partition, Partition::make(rows_));
+    const size_t itemsize = type_size(spec_.type);
+    if (!checked_mul(partition->total(), spec_.disp * static_cast<int64_t>(itemsize)))
+        return fail(DDS_ERR_OVERFLOW, "variable \"%s\": the shards of all ranks together pass 2^63 "
+                    "bytes", spec_.name);
+    variable_ = std::make_shared<Variable>();
+    Variable& v = *variable_;
+    v.name = spec_.name;
+    v.order = store_.next_order_;
+    v.id = static_cast<uint16_t>(v.order);
+    v.type = spec_.type;
+    v.flags = spec_.options.flags;
+    v.disp = spec_.disp;
+    v.itemsize = itemsize;
+    v.shape.assign(spec_.options.shape, spec_.options.shape + spec_.options.ndim);
+    const auto* meta = static_cast<const std::byte*>(spec_.options.meta);
+    v.meta.assign(meta, meta + spec_.options.meta_bytes);
+    v.own_rows = spec_.nrows;
+    v.partition = store_.intern(std::move(partition));
+    v.places.resize(static_cast<size_t>(v.partition->shards()));
+    v.bases.resize(static_cast<size_t>(v.partition->shards()));
+    v.mapped.profiled = store_.options_.profile;
+    store_.table_.prepare();
+    return {};
+}
+
+Result<void> Store::Adding::place()
+{
+    DDS_FAILPOINT("add.place");
+    Variable& v = *variable_;
+    const size_t bytes = static_cast<size_t>(spec_.nrows) * static_cast<size_t>(spec_.disp) * v.itemsize;
+    own_ = {};
+    if (bytes == 0)
+        return {};
+    if (in_place_) {
+        auto* data = static_cast<std::byte*>(const_cast<void*>(spec_.data));
+        v.own_data = data;
+        own_.segment = store_.arenas_->next_id();
+        own_.bytes = bytes;
+        own_.own = true;
+        return store_.router_->own_memory().expose(own_.segment, std::span(data, bytes), own_.key);
+    }
+    std::shared_ptr<Arena> fresh;
+    DDS_LET(block, store_.arenas_->take(bytes, spec_.options.flags & DDS_HUGEPAGES, fresh));
+    DDS_TRY(fill(block.data(), op_ == Op::add ? spec_.data : nullptr, bytes));
+    v.block = block;
+    v.own_data = block.data();
+    own_.segment = block.arena->id;
+    own_.offset = block.offset;
+    own_.bytes = block.arena->segment.bytes();
+    own_.own = block.arena->own;
+    return {};
+}
+
+// An arena is shown once, in the first variable that all ranks have placed.
+Result<void> Store::Adding::show()
+{
+    const Block& block = variable_->block;
+    if (!block.arena || store_.shown_.count(block.arena->id))
+        return {};
+    Router& router = *store_.router_;
+    if (router.has(Way::shared))
+        DDS_TRY(router.shared().expose(block.arena->id, block, own_.key));
+    if (router.has(Way::wire))
+        DDS_TRY(router.wire()->expose(block.arena->id, block, own_.key));
+    store_.shown_.insert(block.arena->id);
+    return {};
+}
+
+std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport, bool in_place) const
+{
+    std::vector<Transport::Attach> segments;
+    for (size_t rank = 0; rank < placed_.size(); rank++) {
+        const Placed& placed = placed_[rank];
+        const auto peer = static_cast<uint32_t>(rank);
+        if (placed.bytes == 0 || static_cast<int>(rank) == store_.rank() ||
+            (!in_place && &store_.router_->of(static_cast<int>(rank)) != &transport) ||
+            transport.attached(peer, placed.segment))
+            continue;
+        segments.push_back({peer, placed.segment, placed.bytes, placed.key});
+    }
+    return segments;
+}
+
+Result<void> Store::Adding::reach()
+{
+    DDS_FAILPOINT("add.reach");
+    Router& router = *store_.router_;
+    variable_->in_place = in_place_;
+    use();
+    if (in_place_) {
+        const auto segments = not_attached(router.own_memory(), true);
+        const auto attached = router.own_memory().attach(segments, patience());
+        if (!attached && attached.error().code != DDS_ERR_PERM)
+            return attached.error();
+        reached_.refused = !attached;
+        if (reached_.refused)
+            unuse();
+    } else {
+        DDS_TRY(show());
+        for (Transport* transport : {router.has(Way::shared) ? &router.shared() : nullptr,
+                                     router.has(Way::wire) ? router.wire() : nullptr})
+            if (transport)
+                DDS_TRY(transport->attach(not_attached(*transport, false), patience()));
+    }
+    DDS_FAILPOINT("add.reached");
+    if (!reached_.refused)
+        locate();
+    return {};
+}
+
+// Where each shard's rows are for this process.
+void Store::Adding::locate()
+{
+    Variable& v = *variable_;
+    Router& router = *store_.router_;
+    const Partition& partition = *v.partition;
+    const size_t row = static_cast<size_t>(v.disp) * v.itemsize;
+    v.mapped.own = partition.shard_of_rank(store_.rank());
+    for (int shard = 0; shard < partition.shards(); shard++) {
+        const int rank = partition.rank_of(shard);
+        const Placed& placed = placed_[static_cast<size_t>(rank)];
+        const auto at = static_cast<size_t>(shard);
+        v.places[at] = {placed.offset, placed.segment, false};
+        const std::byte* data = nullptr;
+        if (rank == store_.rank())
+            data = v.own_data;
+        else if (!in_place_ && router.way(rank) == Way::shared)
+            data = router.shared().mapped(static_cast<uint32_t>(rank), placed.segment) + placed.offset;
+        else
+            v.places[at].wired = row != 0;
+        v.bases[at] = data ? data - static_cast<size_t>(partition.start(shard)) * row : nullptr;
+    }
+    v.map();
+}
+
+void Store::Adding::use()
+{
+    for (size_t rank = 0; rank < placed_.size(); rank++)
+        if (placed_[rank].bytes && static_cast<int>(rank) != store_.rank())
+            store_.use(static_cast<uint32_t>(rank), placed_[rank].segment, placed_[rank].own, in_place_);
+    used_ = true;
+}
+
+void Store::Adding::unuse()
+{
+    if (!std::exchange(used_, false))
+        return;
+    for (size_t rank = 0; rank < placed_.size(); rank++)
+        if (placed_[rank].bytes && static_cast<int>(rank) != store_.rank())
+            store_.unuse(static_cast<uint32_t>(rank), placed_[rank].segment);
+}
+
+}  // namespace dds

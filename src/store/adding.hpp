@@ -1,0 +1,53 @@
+// One dds_add or dds_create under way: what a rank does between the rounds.
+#pragma once
+
+#include "store/store.hpp"
+#include "store/variable_card.hpp"
+
+namespace dds {
+
+class Store::Adding {
+public:
+    // Where a rank's shard lies: the card of the second round.
+    struct Placed {
+        uint64_t offset, bytes;  // bytes: of the segment
+        uint32_t segment;
+        uint32_t own;  // nothing else will ever be in it
+        Key key;
+    };
+    // Of the third: whether the callers' memory can be read from here.
+    struct Reached {
+        uint32_t refused;
+    };
+
+    Adding(Store& store, Op op, const VariableSpec& spec) : store_(store), op_(op), spec_(spec) {}
+    ~Adding();
+
+    Result<void> run();
+
+private:
+    Result<void> check();
+    Result<void> prepare();
+    Result<void> place();
+    Result<void> reach();
+    Result<void> show();
+    std::vector<Transport::Attach> not_attached(Transport& transport, bool in_place) const;
+    void locate();
+    void use();
+    void unuse();
+    int64_t patience() const { return store_.collective_ms(); }
+
+    Store& store_;
+    Op op_;
+    const VariableSpec& spec_;
+    VariableCard card_{};
+    std::vector<int64_t> rows_;        // a rank
+    std::vector<Placed> placed_;       // a rank
+    std::shared_ptr<Variable> variable_;
+    bool in_place_ = false;
+    bool used_ = false;                // uses_ counts it
+    Placed own_{};
+    Reached reached_{};
+};
+
+}  // namespace dds

@@ -1,0 +1,138 @@
+// What a store tells of itself, and what a rank does to its own shard.
+#include <emmintrin.h>
+
+#include <cstring>
+
+#include "memory/views.hpp"
+#include "store/store.hpp"
+#include "store/variable_card.hpp"
+
+namespace dds {
+
+Result<std::shared_ptr<Variable>> Store::variable(const char* name) const
+{
+    DDS_TRY(check_name(name));
+    auto found = table_.share(name);
+    if (!found)
+        return fail(DDS_ERR_NOTFOUND, "rank %d: there is no variable \"%s\"", rank(), name);
+    return found;
+}
+
+Result<void> Store::update(const char* name, int64_t first, int64_t nrows, const void* data)
+{
+    DDS_LET(v, variable(name));
+    if (v->in_place)
+        return fail(DDS_ERR_UNSUPPORTED, "variable \"%s\" lies in the caller's memory (DDS_NOCOPY): "
+                    "write there", name);
+    if (first < 0 || nrows < 0 || first > v->own_rows - nrows)
+        return fail(DDS_ERR_RANGE, "variable \"%s\": rows %lld to %lld of rank %d's own shard of %lld",
+                    name, static_cast<long long>(first), static_cast<long long>(first + nrows), rank(),
+                    static_cast<long long>(v->own_rows));
+    const size_t row = v->mapped.row, bytes = static_cast<size_t>(nrows) * row;
+    if (bytes == 0)
+        return {};
+    if (!data)
+        return fail(DDS_ERR_ARG, "variable \"%s\": data is NULL", name);
+    std::byte* to = v->own_data + static_cast<size_t>(first) * row;
+    // A row of 8 aligned bytes or fewer is written by one store, so that no reader sees half of it.
+    const auto* from = static_cast<const std::byte*>(data);
+    const auto each = [&]<class Word>(Word) {
+        for (size_t at = 0; at < bytes; at += sizeof(Word)) {
+            Word word;
+            memcpy(&word, from + at, sizeof word);
+            __atomic_store_n(reinterpret_cast<Word*>(to + at), word, __ATOMIC_RELAXED);
+        }
+    };
+    if (row == 8)
+        each(uint64_t{});
+    else if (row == 4)
+        each(uint32_t{});
+    else if (row == 2)
+        each(uint16_t{});
+    else
+        memcpy(to, from, bytes);
+    _mm_sfence();
+    std::atomic_thread_fence(std::memory_order_release);
+    return {};
+}
+
+Result<void> Store::local(const char* name, int64_t* nrows, void** data)
+{
+    DDS_LET(v, variable(name));
+    if (v->block.arena)
+        views::add(v->own_data, v->block.arena);
+    *nrows = v->own_rows;
+    *data = v->own_data;
+    return {};
+}
+
+Result<void> Store::info(const char* name, dds_info_t& info) const
+{
+    DDS_LET(v, variable(name));
+    info.flags = v->flags;
+    info.type = v->type;
+    info.memory = DDS_MEM_HOST;
+    info.ndim = static_cast<int32_t>(v->shape.size());
+    for (size_t i = 0; i < v->shape.size(); i++)
+        info.shape[i] = v->shape[i];
+    info.rows = v->partition->total();
+    info.disp = v->disp;
+    info.first = v->partition->first(rank());
+    info.nrows = v->own_rows;
+    info.itemsize = v->itemsize;
+    info.meta_bytes = v->meta.size();
+    return {};
+}
+
+std::string Store::names() const
+{
+    std::string names;
+    for (const auto& variable : table_.all())
+        names.append(variable->name).push_back('\0');
+    return names;
+}
+
+void Store::stats(dds_stats_t& stats) const
+{
+    counters_.sum(stats.rows, stats.bytes);
+    stats.timeouts = timeouts_.load(std::memory_order_relaxed);
+    stats.dead_peers = static_cast<uint64_t>(node_->dead_count());
+    stats.arenas = arenas_->count();
+    stats.arena_bytes = arenas_->bytes();
+    stats.parked_bytes = views::parked_bytes();
+    std::set<const Partition*> counted;
+    for (const auto& variable : table_.all()) {
+        stats.used_bytes += variable->block.bytes;
+        stats.table_bytes += variable->table_bytes();
+        if (counted.insert(variable->partition.get()).second)
+            stats.table_bytes += variable->partition->bytes();
+    }
+    stats.peer_maps = peer_maps_.load(std::memory_order_relaxed);
+}
+
+std::string Store::path(int rank) const { return router_->words(rank); }
+
+Result<void> Store::register_recv(void* buffer, size_t bytes)
+{
+    if (bytes == 0)
+        return {};
+    if (!buffer)
+        return fail(DDS_ERR_ARG, "buffer is NULL");
+    for (Transport* transport : {&router_->shared(), &router_->own_memory(), router_->wire()})
+        if (transport)
+            DDS_TRY(transport->register_local({static_cast<std::byte*>(buffer), bytes}));
+    const std::lock_guard lock(receive_mutex_);
+    size_t& known = receive_buffers_[static_cast<std::byte*>(buffer)];
+    known = std::max(known, bytes);
+    return {};
+}
+
+Result<void> Store::unregister_recv(void* buffer)
+{
+    const std::lock_guard lock(receive_mutex_);
+    if (receive_buffers_.erase(static_cast<std::byte*>(buffer)) == 0)
+        return fail(DDS_ERR_ARG, "buffer %p is not registered", buffer);
+    return {};
+}
+
+}  // namespace dds

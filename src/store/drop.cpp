@@ -1,0 +1,75 @@
+// dds_drop, and the other calls of all ranks that move no rows.
+#include <emmintrin.h>
+
+#include <cstring>
+
+#include "base/failpoint.hpp"
+#include "store/request.hpp"
+#include "store/store.hpp"
+#include "store/variable_card.hpp"
+
+namespace dds {
+namespace {
+
+struct DropCard {
+    char name[256];
+};
+
+Result<void> compare_names(const Agreement& agreement)
+{
+    const int first = agreement.ranks()[0];
+    const auto& a = agreement.card<DropCard>(first);
+    for (const int rank : agreement.ranks())
+        if (const auto& b = agreement.card<DropCard>(rank); strncmp(a.name, b.name, sizeof a.name) != 0)
+            return fail_rank(DDS_ERR_MISMATCH, rank, "rank %d drops variable \"%s\", rank %d drops "
+                             "\"%s\"", first, a.name, rank, b.name);
+    return {};
+}
+
+}  // namespace
+
+Result<void> Store::drop(const char* name, uint64_t token)
+{
+    DDS_LET(turn, agreement_->turn(collective_ms()));
+    DropCard card{};
+    const Result<void> mine = [&]() -> Result<void> {
+        DDS_FAILPOINT("drop.begin");
+        DDS_TRY(check_name(name));
+        strncpy(card.name, name, sizeof card.name - 1);
+        if (!table_.find(NameKey(name), name))
+            return fail(DDS_ERR_NOTFOUND, "there is no variable \"%s\" to drop", name);
+        return {};
+    }();
+    DDS_TRY(agreement_->round(Op::drop, mine, std::as_bytes(std::span(&card, 1)), collective_ms()));
+    // Every rank sees the same names, so the comparison needs no round.
+    DDS_TRY(compare_names(*agreement_));
+
+    std::shared_ptr<Variable> variable = table_.remove(name);
+    end_requests(variable.get(), "the variable was dropped");
+    const bool left = Readers::wait_for(token, collective_ms() * 1'000'000);
+    if (left)
+        table_.collect();
+    // After this round no rank reads any more: memory of the callers is theirs again.
+    const Result<void> done = left ? Result<void>()
+                                   : fail(DDS_ERR_BUSY, "variable \"%s\" is still being read", name);
+    const Result<void> end = agreement_->round(Op::dropped, done, {}, collective_ms());
+    if (!left)
+        graves_.push_back(variable);
+    for (size_t shard = 0; left && shard < variable->places.size(); shard++) {
+        const int rank = variable->partition->rank_of(static_cast<int>(shard));
+        if (rank != this->rank() && variable->mapped.row > 0)
+            unuse(static_cast<uint32_t>(rank), variable->places[shard].segment);
+    }
+    return end;
+}
+
+Result<void> Store::epoch(Op op)
+{
+    if (options_.method != DDS_METHOD_MPI)
+        return {};
+    DDS_LET(turn, agreement_->turn(collective_ms()));
+    _mm_sfence();  // streaming stores of updates, before others are told
+    return agreement_->round(op, {}, {}, collective_ms());
+}
+
+}  // namespace dds

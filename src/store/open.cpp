@@ -1,0 +1,236 @@
+// dds_init: the ranks tell each other what they are, those of a node meet, and all agree whether the
+// store stands.
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/env.hpp"
+#include "base/failpoint.hpp"
+#include "store/request.hpp"
+#include "store/store.hpp"
+
+namespace dds {
+namespace {
+
+constexpr uint32_t kProtocol = 1;
+
+// What goes round first: of the same size in every version, so that versions can tell each other.
+struct InitCard {
+    uint32_t magic, protocol;
+    int32_t code, rank;
+    int32_t method, reserved;
+    char text[192];
+    NodeCard node;
+};
+constexpr uint32_t kMagic = 0x53534444;  // "DDSS"
+
+struct EndCard {
+    int32_t code, rank;
+    char text[376];
+};
+
+void write_text(const Error& error, std::span<char> text)
+{
+    const size_t n = std::min(error.text.size(), text.size() - 1);
+    memcpy(text.data(), error.text.data(), n);
+    text[n] = '\0';
+}
+
+Result<int64_t> deadline_ms(const char* variable, int64_t seconds)
+{
+    DDS_LET(set, env::integer(variable));
+    return set.value_or(seconds) * 1000;
+}
+
+Result<StoreOptions> read_options(const dds_options_t& given)
+{
+    StoreOptions options;
+    if (given.flags != 0)
+        return fail(DDS_ERR_ARG, "flags 0x%x: no flag of dds_options_t is known", given.flags);
+    if (given.timeout_ms < 0 || given.collective_timeout_ms < 0)
+        return fail(DDS_ERR_ARG, "a deadline of %d ms: give a positive one, or 0 for the default",
+                    std::min(given.timeout_ms, given.collective_timeout_ms));
+    if (given.method < DDS_METHOD_MPI || given.method > DDS_METHOD_FILE)
+        return fail(DDS_ERR_ARG, "method %d: it is 0 (MPI), 1 (fabric) or 2 (file)", given.method);
+    if (given.method == DDS_METHOD_FILE || given.handshake_dir)
+        return fail(DDS_ERR_UNSUPPORTED, "readers from other jobs (method 2, handshake_dir) are not in "
+                    "this release");
+    if (given.nic_map)
+        return fail(DDS_ERR_UNSUPPORTED, "nic_map: this release has no wire; leave it NULL");
+    if (given.hints && given.hints[0])
+        return fail(DDS_ERR_ARG, "hint \"%.64s\" is not known", given.hints[0]);
+    options.method = given.method;
+    DDS_LET(read_ms, deadline_ms("DDSTORE_TIMEOUT_S", 30));
+    DDS_LET(collective_ms, deadline_ms("DDSTORE_COLLECTIVE_TIMEOUT_S", 1800));
+    options.read_ms = read_ms;
+    options.collective_ms = collective_ms;
+    DDS_LET(max_read, env::integer("DDSTORE_MAX_READ_BYTES"));
+    options.max_read = max_read.value_or(int64_t{1} << 30);
+    DDS_LET(profile, env::flag("DDSTORE_PROFILE"));
+    options.profile = profile.value_or(false);
+    return options;
+}
+
+// The first rank that failed decides for all.
+template <class Card>
+Result<void> first_failure(std::span<const Card> cards, int own, const Result<void>& mine)
+{
+    for (size_t rank = 0; rank < cards.size(); rank++) {
+        const Card& card = cards[rank];
+        if (card.code == DDS_SUCCESS)
+            continue;
+        if (static_cast<int>(rank) == own)
+            return mine.error();
+        return fail_rank(card.code, card.rank >= 0 ? card.rank : static_cast<int>(rank),
+                         "rank %zu in dds_init: %.*s", rank, static_cast<int>(sizeof card.text),
+                         card.text);
+    }
+    return {};
+}
+
+Result<void> compare(std::span<const InitCard> cards)
+{
+    for (size_t rank = 1; rank < cards.size(); rank++) {
+        if (cards[rank].magic != kMagic || cards[rank].protocol != cards[0].protocol)
+            return fail_rank(DDS_ERR_VERSION, static_cast<int>(rank),
+                             "rank %zu has another version of the library than rank 0", rank);
+        if (cards[rank].method != cards[0].method)
+            return fail_rank(DDS_ERR_MISMATCH, static_cast<int>(rank),
+                             "rank %zu opens the store with method %d, rank 0 with method %d", rank,
+                             cards[rank].method, cards[0].method);
+    }
+    return {};
+}
+
+// An allgather that ends when a rank of this node dies: the communicator may not notice.
+class Watched final : public Operation {
+public:
+    Watched(Operation& inner, const Node* node) : inner_(inner), node_(node) {}
+
+    Result<Step> step() override
+    {
+        DDS_LET(step, inner_.step());
+        if (step != Step::idle || !node_ || node_->dead_count() == 0)
+            return step;
+        // What it sent before its end may just have come.
+        if (dead_looks_++ < kLooks)
+            return step;
+        for (const int rank : node_->ranks())
+            if (node_->dead(rank))
+                return fail_rank(DDS_ERR_PEER, rank, "rank %d died in dds_init", rank);
+        return step;
+    }
+    void park(int64_t ns) override { inner_.park(std::min(ns, 5 * clock::kMillisecond)); }
+
+private:
+    static constexpr int kLooks = 100;
+    Operation& inner_;
+    const Node* node_;
+    int dead_looks_ = 0;
+};
+
+template <class Card>
+Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout_ms, const Node* node)
+{
+    std::vector<Card> all(static_cast<size_t>(comm.size()));
+    DDS_LET(operation, comm.start_allgather(std::as_bytes(std::span(&mine, 1)),
+                                            std::as_writable_bytes(std::span(all)),
+                                            static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX))));
+    Watched watched(*operation, node);
+    DDS_LET(waited, wait(watched, {.timeout_ms = timeout_ms, .park_max_ns = 20 * clock::kMillisecond}));
+    if (waited == Waited::interrupted)
+        return fail(DDS_ERR_INTERRUPTED, "interrupted in dds_init");
+    if (waited == Waited::timeout) {
+        const std::vector<int> missing = comm.missing();
+        const int rank = missing.empty() ? -1 : missing.front();
+        return fail_rank(DDS_ERR_TIMEOUT, rank, "rank %d: rank %d did not come to dds_init within "
+                         "%lld ms", comm.rank(), rank, static_cast<long long>(timeout_ms));
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds_options_t& given,
+                                           const Result<void>& arguments)
+{
+    std::unique_ptr<Store> store(new Store(comm));
+    const int rank = comm->rank();
+    auto options = read_options(given);
+    auto prepared = Node::prepare();
+    Result<void> mine = arguments;
+    if (mine && !options)
+        mine = options.error();
+    else if (mine && !prepared)
+        mine = prepared.error();
+
+    InitCard card{kMagic, kProtocol, DDS_SUCCESS, -1, given.method, 0, {}, {}};
+    if (!mine) {
+        card.code = mine.error().code;
+        card.rank = mine.error().rank;
+        write_text(mine.error(), card.text);
+    }
+    if (prepared)
+        card.node = prepared->card;
+    const int64_t patience = options ? given.collective_timeout_ms ? given.collective_timeout_ms
+                                                                   : options->collective_ms
+                                     : int64_t{1800} * 1000;
+    DDS_LET(cards, exchange(*comm, card, patience, nullptr));
+    DDS_TRY(first_failure<InitCard>(cards, rank, mine));
+    DDS_TRY(compare(cards));
+    store->options_ = *options;
+    store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
+
+    std::vector<NodeCard> nodes;
+    for (const InitCard& each : cards)
+        nodes.push_back(each.node);
+    auto& node = store->node_;
+    node = Node::start(nodes, rank);
+    mine = [&]() -> Result<void> {
+        DDS_FAILPOINT("init.meet");
+        DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
+        DDS_LET(router, Router::open(*node, rank, comm->size()));
+        store->router_ = std::move(router);
+        return {};
+    }();
+
+    EndCard end{DDS_SUCCESS, -1, {}};
+    if (!mine) {
+        end.code = mine.error().code;
+        end.rank = mine.error().rank;
+        write_text(mine.error(), end.text);
+    }
+    DDS_LET(ends, exchange(*comm, end, store->collective_ms(), node.get()));
+    DDS_TRY(first_failure<EndCard>(ends, rank, mine));
+
+    uint64_t incarnation = 0;
+    if (!clock::random(&incarnation, sizeof incarnation))
+        return fail(DDS_ERR_UNSUPPORTED, "the system gives no random numbers (getrandom)");
+    unsigned char id[16];
+    memcpy(id, node->store_id().data(), sizeof id);
+    store->arenas_ = std::make_unique<Arenas>(id, incarnation);
+    store->agreement_ = std::make_unique<Agreement>(*node, rank);
+    return store;
+}
+
+Store::~Store()
+{
+    end_requests(nullptr, "the store was freed");
+    if (arenas_)
+        arenas_->orphan();
+}
+
+void Store::set_timeout(int64_t read_ms, int64_t collective_ms)
+{
+    read_ms_.store(read_ms ? read_ms : options_.read_ms);
+    collective_ms_.store(collective_ms ? collective_ms : options_.collective_ms);
+}
+
+void Store::leave()
+{
+    if (node_)
+        node_->leave();
+}
+
+}  // namespace dds

@@ -1,0 +1,43 @@
+// dds_get_batch_all: publish, copy, collect.  The ranks' wait for each other hides behind the copy,
+// and on a node no index and no row goes through anybody else's hands.
+#include "base/failpoint.hpp"
+#include "store/read.hpp"
+#include "store/wire_read.hpp"
+
+namespace dds {
+
+Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* rows, void* out,
+                                  size_t out_bytes, Reader& reader)
+{
+    DDS_LET(turn, agreement_->turn(collective_ms()));
+    Variable* v = name ? look_up(*this, reader, name) : nullptr;
+    const Result<void> mine = [&]() -> Result<void> {
+        DDS_FAILPOINT("get_batch_all.begin");
+        if (!v)
+            return no_variable(*this, name);
+        if (!fits(*v, n, out, out_bytes) || (n > 0 && !rows))
+            return bad_buffer(*v, n, rows, out, out_bytes);
+        if (const int64_t bad = first_bad(v->mapped, n, rows); bad < n)
+            return bad_row(*this, *v, rows[bad], bad);
+        return {};
+    }();
+    agreement_->publish(Op::get_batch_all, v ? v->id : 0, mine);
+    if (!v || v->mapped.whole) {
+        if (mine) {
+            int64_t own = 0;
+            gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own);
+            count_rows(reader, *v, n, own);
+        }
+        return agreement_->conclude(collective_ms());
+    }
+    // A wire may fail after the arguments were good: then all ranks hear of it.
+    DDS_TRY(agreement_->conclude(collective_ms()));
+    const Result<void> read = [&]() -> Result<void> {
+        DDS_LET(wired, WireRead::start(*this, table_.share(name), n, rows, static_cast<std::byte*>(out),
+                                       nullptr));
+        return wired->finish();
+    }();
+    return agreement_->round(Op::got_batch_all, read, {}, collective_ms());
+}
+
+}  // namespace dds

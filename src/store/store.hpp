@@ -1,0 +1,127 @@
+// A store: the variables that the ranks of a communicator share, and how this rank reaches the rows.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "comm/comm.hpp"
+#include "store/agree.hpp"
+#include "store/counters.hpp"
+#include "store/table.hpp"
+#include "transport/router.hpp"
+
+namespace dds {
+
+class Request;
+
+struct StoreOptions {
+    int method = DDS_METHOD_MPI;
+    int64_t read_ms = 0;        // deadlines
+    int64_t collective_ms = 0;
+    int64_t max_read = 0;       // bytes a wire reads at once
+    bool profile = false;
+};
+
+// What dds_add and dds_create are given, checked for itself.
+struct VariableSpec {
+    const char* name;
+    int64_t nrows, disp;
+    int type;
+    const void* data;  // NULL: zeros
+    dds_var_options_t options;
+    Result<void> problem;  // what the door found wrong, for all ranks to hear
+};
+
+class Store {
+public:
+    // Collective; `arguments` is what the door found wrong on this rank, for all to hear.
+    static Result<std::unique_ptr<Store>> open(std::shared_ptr<Comm> comm, const dds_options_t& given,
+                                               const Result<void>& arguments);
+    ~Store();
+
+    int rank() const { return comm_->rank(); }
+    int size() const { return comm_->size(); }
+    int method() const { return options_.method; }
+    int64_t read_ms() const { return read_ms_.load(std::memory_order_relaxed); }
+    int64_t collective_ms() const { return collective_ms_.load(std::memory_order_relaxed); }
+    void set_timeout(int64_t read_ms, int64_t collective_ms);
+    size_t max_read() const { return static_cast<size_t>(options_.max_read); }
+
+    // Collective (add.cpp, drop.cpp, read_all.cpp, epoch.cpp).
+    Result<void> add(Op op, const VariableSpec& spec);
+    Result<void> drop(const char* name, uint64_t token);
+    Result<void> get_batch_all(const char* name, int64_t n, const int64_t* rows, void* out,
+                               size_t out_bytes, Reader& reader);
+    Result<void> epoch(Op op);
+
+    // Local (describe.cpp, update.cpp).
+    Result<void> update(const char* name, int64_t first, int64_t nrows, const void* data);
+    Result<void> local(const char* name, int64_t* nrows, void** data);
+    Result<void> info(const char* name, dds_info_t& info) const;
+    Result<std::shared_ptr<Variable>> variable(const char* name) const;
+    std::string names() const;
+    void stats(dds_stats_t& stats) const;
+    std::string path(int rank) const;
+    Result<void> register_recv(void* buffer, size_t bytes);
+    Result<void> unregister_recv(void* buffer);
+
+    // The read path's own (read.hpp, wire_read.hpp).
+    Table& table() { return table_; }
+    Router& router() { return *router_; }
+    CounterBlocks& counters() { return counters_; }
+    void count_timeout() { timeouts_.fetch_add(1, std::memory_order_relaxed); }
+
+    // Requests that are under way; they end with STATE when what they read goes away.
+    void enlist(const std::shared_ptr<Request>& request);
+    void delist(Request* request);
+    void end_requests(const Variable* variable, const char* why);
+
+    // Others no longer wait for us, nor do we hold their descriptors; reads of other threads go on.
+    void leave();
+
+private:
+    class Adding;
+    struct Use {
+        int variables = 0;
+        bool own = false;       // nothing else will ever be in the segment
+        bool in_place = false;  // it is the peer's own memory
+    };
+
+    explicit Store(std::shared_ptr<Comm> comm) : comm_(std::move(comm)) {}
+
+    std::shared_ptr<const Partition> intern(std::shared_ptr<const Partition> partition);
+    // Count a peer's segment as used by one variable more or less; the last detaches it, unless the
+    // peer may still put a variable into it.
+    void use(uint32_t peer, uint32_t segment, bool own, bool in_place);
+    void unuse(uint32_t peer, uint32_t segment);
+
+    std::shared_ptr<Comm> comm_;
+    StoreOptions options_;
+    std::atomic<int64_t> read_ms_{0}, collective_ms_{0};
+    std::unique_ptr<Node> node_;
+    std::unique_ptr<Router> router_;
+    std::unique_ptr<Agreement> agreement_;
+    std::unique_ptr<Arenas> arenas_;
+    std::set<uint32_t> shown_;                             // own arenas that peers have
+    std::map<std::pair<uint32_t, uint32_t>, Use> uses_;    // (peer, segment) attached here
+    std::map<uint32_t, uint32_t> newest_;                  // peer -> its arena that still fills
+    std::multimap<uint64_t, std::weak_ptr<const Partition>> partitions_;  // by hash, shared
+    std::vector<std::shared_ptr<Variable>> graves_;  // dropped, but some reader never left
+    uint64_t next_order_ = 0;
+
+    Table table_;
+    CounterBlocks counters_;
+    std::atomic<uint64_t> timeouts_{0}, peer_maps_{0};
+
+    std::mutex requests_mutex_;
+    std::map<Request*, std::weak_ptr<Request>> requests_;
+    std::mutex receive_mutex_;
+    std::map<std::byte*, size_t> receive_buffers_;
+};
+
+}  // namespace dds

@@ -1,0 +1,33 @@
+#include "store/variable.hpp"
+
+#include <algorithm>
+
+namespace dds {
+
+void Variable::map()
+{
+    const Partition& cut = *partition;
+    mapped.total = static_cast<uint64_t>(cut.total());
+    mapped.row = static_cast<size_t>(disp) * itemsize;
+    mapped.bases = bases.data();
+    mapped.starts = cut.starts();
+    mapped.buckets = cut.buckets();
+    mapped.shift = static_cast<uint8_t>(cut.shift());
+    mapped.shards = cut.shards();
+    mapped.kind = cut.kind();
+    mapped.whole = std::none_of(places.begin(), places.end(), [](const Place& p) { return p.wired; });
+    if (cut.shards() > 0)
+        mapped.base0 = mapped.base1 = bases[0];
+    if (cut.shards() > 1) {
+        mapped.base1 = bases[1];
+        mapped.split = cut.start(1);
+    }
+}
+
+size_t Variable::table_bytes() const
+{
+    return sizeof *this + places.capacity() * sizeof(Place) +
+           bases.capacity() * sizeof(const std::byte*) + meta.capacity() + name.capacity();
+}
+
+}  // namespace dds

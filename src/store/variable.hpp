@@ -1,0 +1,68 @@
+// A variable: what its rows are, which rank holds which, and where they lie.  Immutable once it is in
+// the table, but for its counts.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "memory/arena.hpp"
+#include "plan/partition.hpp"
+
+namespace dds {
+
+// What a read on the node looks at.  Addresses are those of the shard less its first row, so that a
+// row's address is base + row * bytes.
+struct Mapped {
+    uint64_t total = 0;  // rows
+    size_t row = 0;      // bytes
+    const std::byte* base0 = nullptr;
+    const std::byte* base1 = nullptr;
+    int64_t split = 0;   // two shards: the second's first row
+    const std::byte* const* bases = nullptr;
+    const int64_t* starts = nullptr;
+    const uint16_t* buckets = nullptr;
+    int32_t shards = 0;
+    int32_t own = -1;    // our shard, -1: no rows
+    uint8_t shift = 0;
+    Partition::Kind kind = Partition::Kind::none;
+    bool whole = false;  // every row is mapped here: no wire is needed
+    bool profiled = false;
+};
+
+struct Variable {
+    Mapped mapped;
+
+    std::string name;
+    uint16_t id = 0;  // the same on every rank
+    uint64_t order = 0;
+    int type = 0;
+    uint32_t flags = 0;
+    int64_t disp = 0;
+    size_t itemsize = 0;
+    std::vector<int64_t> shape;
+    std::vector<std::byte> meta;
+
+    std::shared_ptr<const Partition> partition;
+    struct Place {
+        uint64_t offset;
+        uint32_t segment;
+        bool wired;  // read by a transport, not by loads
+    };
+    std::vector<Place> places;                   // a shard
+    std::vector<const std::byte*> bases;         // a shard; NULL where wired
+    bool in_place = false;                       // shards are the callers' own memory
+
+    Block block;                                 // our shard in library memory
+    std::byte* own_data = nullptr;               // our shard, wherever it is
+    int64_t own_rows = 0;
+
+    std::atomic<uint64_t> calls{0}, rows_read{0};  // DDSTORE_PROFILE
+
+    void map();  // fill `mapped` from the rest
+    size_t table_bytes() const;
+};
+
+}  // namespace dds

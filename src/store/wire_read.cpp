@@ -1,0 +1,192 @@
+#include "store/wire_read.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "store/read.hpp"
+
+namespace dds {
+
+WireRead::WireRead(Store& store, std::shared_ptr<Variable> variable, int64_t n, int32_t* status)
+    : store_(store), variable_(std::move(variable)), n_(n), status_(status)
+{
+}
+
+WireRead::~WireRead()
+{
+    if (!ended_)
+        abandon({DDS_ERR_STATE, -1, "the read was given up"});
+}
+
+std::vector<uint8_t> WireRead::wired() const
+{
+    std::vector<uint8_t> marks;
+    for (const Variable::Place& place : variable_->places)
+        marks.push_back(place.wired);
+    return marks;
+}
+
+WireRead::Part& WireRead::part_for(Transport& transport)
+{
+    for (Part& part : parts_)
+        if (part.transport == &transport)
+            return part;
+    parts_.push_back({&transport, {}, {}, false});
+    return parts_.back();
+}
+
+Result<void> WireRead::post(const std::vector<WireRun>& runs, std::byte* out)
+{
+    Router& router = store_.router();
+    for (const WireRun& run : runs) {
+        const int rank = variable_->partition->rank_of(run.shard);
+        const auto& place = variable_->places[static_cast<size_t>(run.shard)];
+        Part& part = part_for(variable_->in_place ? router.own_memory() : router.of(rank));
+        part.batch.runs.push_back({{static_cast<uint32_t>(rank), place.segment, place.offset + run.from},
+                                   out + run.to, run.bytes,
+                                   static_cast<uint32_t>(part.runs.size())});
+        part.runs.push_back(run);
+    }
+    for (Part& part : parts_)
+        DDS_TRY(part.transport->post(part.batch));
+    return {};
+}
+
+Result<std::unique_ptr<WireRead>> WireRead::start(Store& store, std::shared_ptr<Variable> variable,
+                                                  int64_t n, const int64_t* rows, std::byte* out,
+                                                  int32_t* status)
+{
+    std::unique_ptr<WireRead> read(new WireRead(store, std::move(variable), n, status));
+    const Variable& v = *read->variable_;
+    const std::vector<uint8_t> wired = read->wired();
+    std::vector<WireRun> runs;
+    plan_runs(*v.partition, {rows, static_cast<size_t>(n)}, v.mapped.row, store.max_read(), wired, runs);
+    DDS_TRY(read->post(runs, out));
+    for (int64_t i = 0; i < n; i++) {
+        const int shard = v.partition->shard(rows[i]);
+        if (wired[static_cast<size_t>(shard)])
+            continue;
+        memcpy(out + static_cast<size_t>(i) * v.mapped.row,
+               v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(rows[i]) * v.mapped.row,
+               v.mapped.row);
+        (shard == v.mapped.own ? read->own_rows_ : read->shared_rows_)++;
+    }
+    return read;
+}
+
+Result<std::unique_ptr<WireRead>> WireRead::start_range(Store& store, std::shared_ptr<Variable> variable,
+                                                        int64_t first, int64_t nrows, std::byte* out)
+{
+    std::unique_ptr<WireRead> read(new WireRead(store, std::move(variable), nrows, nullptr));
+    const Variable& v = *read->variable_;
+    const size_t row = v.mapped.row;
+    std::vector<WireRun> runs;
+    for (int64_t at = first, end = first + nrows; at < end;) {
+        const int shard = v.partition->shard(at);
+        const int64_t m = std::min(end, v.partition->start(shard + 1)) - at;
+        const size_t to = static_cast<size_t>(at - first) * row, bytes = static_cast<size_t>(m) * row;
+        if (v.places[static_cast<size_t>(shard)].wired) {
+            const uint64_t from = static_cast<uint64_t>(at - v.partition->start(shard)) * row;
+            split_run({shard, from, to, bytes, at - first, m}, row, store.max_read(), runs);
+        } else {
+            memcpy(out + to, v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(at) * row, bytes);
+            (shard == v.mapped.own ? read->own_rows_ : read->shared_rows_) += m;
+        }
+        at += m;
+    }
+    DDS_TRY(read->post(runs, out));
+    return read;
+}
+
+Result<Step> WireRead::step()
+{
+    if (ended_)
+        return Step::ended;
+    bool all = true, moved = false;
+    for (Part& part : parts_) {
+        if (part.done)
+            continue;
+        const size_t before = part.batch.ended;
+        part.done = part.transport->progress(part.batch);
+        moved = moved || part.batch.ended != before || part.done;
+        all = all && part.done;
+    }
+    if (all) {
+        conclude();
+        return Step::ended;
+    }
+    return moved ? Step::moved : Step::idle;
+}
+
+void WireRead::abandon(const Error& why)
+{
+    for (Part& part : parts_) {
+        if (!part.done)
+            part.transport->abandon(part.batch);
+        for (Run& run : part.batch.runs)
+            if (run.code == Run::kOpen)
+                part.batch.fail_run(run, why);
+        part.done = true;
+    }
+    conclude();
+    error_ = why;
+}
+
+void WireRead::conclude()
+{
+    ended_ = true;
+    if (status_)
+        std::fill_n(status_, n_, DDS_SUCCESS);
+    Reader* reader = Readers::mine();
+    Counters* counters = reader ? store_.counters().of(*reader) : nullptr;
+    const size_t row = variable_->mapped.row;
+    for (const Part& part : parts_) {
+        if (error_.code == DDS_SUCCESS && part.batch.error.code != DDS_SUCCESS)
+            error_ = part.batch.error;
+        uint64_t rows = 0, bytes = 0;
+        for (size_t i = 0; i < part.runs.size(); i++) {
+            const WireRun& run = part.runs[i];
+            const int32_t code = part.batch.runs[i].code;
+            if (code == DDS_SUCCESS) {
+                bytes += run.bytes;
+                rows += static_cast<uint64_t>((run.from + run.bytes) / row - run.from / row);
+            } else if (status_) {
+                std::fill_n(status_ + run.first, run.count, code);
+            }
+        }
+        if (counters)
+            counters->add(part.transport->path(), rows, bytes);
+    }
+    if (counters) {
+        counters->add(DDS_PATH_SELF, static_cast<uint64_t>(own_rows_), static_cast<uint64_t>(own_rows_) * row);
+        counters->add(DDS_PATH_SHM, static_cast<uint64_t>(shared_rows_),
+                      static_cast<uint64_t>(shared_rows_) * row);
+    }
+    if (variable_->mapped.profiled) {
+        variable_->calls.fetch_add(1, std::memory_order_relaxed);
+        variable_->rows_read.fetch_add(static_cast<uint64_t>(n_), std::memory_order_relaxed);
+    }
+}
+
+void WireRead::time_out()
+{
+    store_.count_timeout();
+    abandon(fail(DDS_ERR_TIMEOUT, "rank %d: a read of variable \"%s\" made no progress for %lld ms "
+                 "(DDSTORE_TIMEOUT_S)", store_.rank(), variable_->name.c_str(),
+                 static_cast<long long>(store_.read_ms())));
+}
+
+Result<void> WireRead::finish()
+{
+    DDS_LET(waited, wait(*this, {.timeout_ms = store_.read_ms(), .stall = true}));
+    if (waited == Waited::interrupted)
+        abandon(fail(DDS_ERR_INTERRUPTED, "rank %d: interrupted in a read of variable \"%s\"",
+                     store_.rank(), variable_->name.c_str()));
+    if (waited == Waited::timeout)
+        time_out();
+    if (error_.code != DDS_SUCCESS)
+        return error_;
+    return {};
+}
+
+}  // namespace dds

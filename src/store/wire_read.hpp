@@ -1,0 +1,57 @@
+// A read of which some rows need a transport: its runs are posted first, rows that are mapped are
+// copied while they fly, and steps move it to its end.
+#pragma once
+
+#include "plan/runs.hpp"
+#include "store/store.hpp"
+
+namespace dds {
+
+class WireRead final : public Operation {
+public:
+    // Rows must be in range and `out` must hold them; `rows`, `out` and `status` (one code a row, or
+    // NULL) stay the caller's and untouched until the end.
+    static Result<std::unique_ptr<WireRead>> start(Store& store, std::shared_ptr<Variable> variable,
+                                                   int64_t n, const int64_t* rows, std::byte* out,
+                                                   int32_t* status);
+    static Result<std::unique_ptr<WireRead>> start_range(Store& store,
+                                                         std::shared_ptr<Variable> variable,
+                                                         int64_t first, int64_t nrows, std::byte* out);
+    ~WireRead() override;
+
+    Result<Step> step() override;  // never fails: the end has the result
+    bool ended() const { return ended_; }
+    // Nothing lands in `out` after it; rows that are not there get `why`.
+    void abandon(const Error& why);
+    void time_out();  // abandon for the deadline of reads
+    const Error& result() const { return error_; }  // code DDS_SUCCESS: all rows are there
+    const Variable& variable() const { return *variable_; }
+
+    // To the end, under the store's read deadline.
+    Result<void> finish();
+
+private:
+    struct Part {
+        Transport* transport;
+        Batch batch;
+        std::vector<WireRun> runs;  // of the same numbers
+        bool done = false;
+    };
+
+    WireRead(Store& store, std::shared_ptr<Variable> variable, int64_t n, int32_t* status);
+    Part& part_for(Transport& transport);
+    Result<void> post(const std::vector<WireRun>& runs, std::byte* out);
+    void conclude();
+    std::vector<uint8_t> wired() const;
+
+    Store& store_;
+    std::shared_ptr<Variable> variable_;
+    int64_t n_;
+    int32_t* status_;
+    std::vector<Part> parts_;
+    int64_t own_rows_ = 0, shared_rows_ = 0;
+    bool ended_ = false;
+    Error error_{DDS_SUCCESS, -1, {}};
+};
+
+}  // namespace dds
