@@ -6,22 +6,30 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "base/result.hpp"
 
 namespace dds::env {
 
+enum class Kind { text, path, integer, flag };
+
 struct Variable {
     const char* name;
-    const char* takes;    // "seconds, 1 to 86400"
+    Kind kind;
+    int64_t least, most;  // integer: its value; text and path: its length
+    const char* takes;    // "seconds, 1 to 604800"
     const char* meaning;  // one line, for ddstore-info and ddstore(7)
 };
 std::span<const Variable> variables();  // every one that the library reads
 
-// Unset or empty: nullopt.  `name` must be one of variables().
+// All of them at once, so that junk is found when the library is first used and not by the first
+// call that happens to need the variable.
+Result<void> check();
+
+// Unset or empty: nullopt.  `name` must be one of variables().  text() gives what is there: its
+// length and its bytes are what check() looks at.
 std::optional<std::string> text(const char* name);
-Result<std::optional<int64_t>> integer(const char* name, int64_t least, int64_t most);
+Result<std::optional<int64_t>> integer(const char* name);
 Result<std::optional<bool>> flag(const char* name);  // 0 or 1
 
 }  // namespace dds::env
