@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,11 @@ public:
                                                                int timeout_ms) = 0;
     // Which ranks an operation that is under way still waits for, for the error text.
     virtual std::vector<int> missing() const { return {}; }
+    // What else may be why it has not ended, such as a damaged file.
+    virtual std::optional<Error> doubt() const { return std::nullopt; }
+    // The operation under way ends here: tell the others why, where that is possible, so that they
+    // need not wait for their own deadline.  The communicator is unusable afterwards.
+    virtual void give_up(const Error& why) { static_cast<void>(why); }
 
 protected:
     Comm(int rank, int size) : rank_(rank), size_(size) {}

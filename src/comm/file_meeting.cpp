@@ -1,0 +1,337 @@
+#include "comm/file_meeting.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "comm/words.hpp"
+
+namespace dds {
+namespace {
+
+constexpr uint64_t kMaxCall = uint64_t{64} << 20;  // 4 million ranks
+constexpr int64_t kLinger = clock::kSecond;        // for the others to read the bad news
+
+}  // namespace
+
+Meeting::Meeting(Group& group) : group_(group)
+{
+    if (group.rank == 0) {
+        seen_.resize(static_cast<size_t>(group.size));
+        answers_.resize(static_cast<size_t>(group.size));
+        seen_[0] = group.nonce;
+        answers_[0] = true;
+    }
+}
+
+Result<Step> Meeting::step()
+{
+    switch (state_) {
+    case State::arriving: return claim();
+    case State::quarrelling: return keep_quarrelling();
+    case State::dismissing: return keep_dismissing();
+    case State::waiting: break;
+    }
+    DDS_TRY(rounds());
+    if (auto own = check_own_place(); !own) {
+        if (state_ == State::quarrelling)
+            return Step::moved;
+        return group_.rank == 0 ? dismiss(std::move(own).error()) : Result<Step>(own.error());
+    }
+    return group_.rank == 0 ? host() : answer();
+}
+
+// ---- A place is one rank's ---------------------------------------------------------------------
+
+Result<Step> Meeting::claim()
+{
+    DDS_LET(before, group_.read_hello(group_.rank));
+    const bool taken = before && before->header.status == DDS_SUCCESS &&
+                       life_of(before->hello.process) == Life::alive;
+    if (taken)
+        return quarrel(*before);
+    DDS_TRY(group_.write_hello());
+    state_ = State::waiting;
+    return Step::moved;
+}
+
+// Another process, which runs or may run, is in this rank's place: neither can go on.  The other
+// one, and rank 0, learn it from the complaint that takes the place of the hello.
+Result<Step> Meeting::quarrel(const Group::Greeting& other)
+{
+    error_ = fail_rank(DDS_ERR_MISMATCH, group_.rank, "%s is claimed twice: by %s and by %s",
+                       in_words(group_, group_.rank).c_str(),
+                       in_words(other.hello.process).c_str(), in_words(group_.process).c_str());
+    rival_ = other;
+    until_ = clock::now() + kLinger;
+    state_ = State::quarrelling;
+    DDS_TRY(group_.write_complaint(other, other.header.run, error_));
+    return Step::moved;
+}
+
+// Rank 0 believes a complaint that names its call; it may have to be waited for.
+Result<Step> Meeting::keep_quarrelling()
+{
+    DDS_LET(call, read_call());
+    const auto caller = call ? caller_of(group_.rank, rival_->hello.nonce, *call) : std::nullopt;
+    if (caller) {
+        DDS_TRY(group_.write_complaint(*rival_, *caller, error_));
+        return error_;
+    }
+    if (clock::now() >= until_)
+        return error_;
+    return Step::idle;
+}
+
+Result<void> Meeting::check_own_place()
+{
+    DDS_LET(own, group_.read_hello(group_.rank));
+    if (!own) {  // taken away: by the last of an earlier run, or by hand
+        if (!group_.directory.exists(hello_name(group_.space, group_.rank)))
+            DDS_TRY(group_.write_hello());
+        return {};
+    }
+    if (own->header.status)
+        return error_of(own->header, std::as_bytes(std::span(own->hello.text)));
+    if (own->hello.nonce != group_.nonce) {
+        DDS_TRY(quarrel(*own));
+        return error_;
+    }
+    return {};
+}
+
+// ---- Rank 0 ------------------------------------------------------------------------------------
+
+Result<Step> Meeting::host()
+{
+    bool all = true, moved = false;
+    for (int rank = 1; rank < group_.size; rank++) {
+        const auto at = static_cast<size_t>(rank);
+        if (answers_[at])
+            continue;
+        DDS_LET(greeting, group_.read_hello(rank));
+        if (greeting) {
+            if (auto heard = hear(rank, *greeting); !heard)
+                return dismiss(std::move(heard).error());
+            moved = moved || changed_ || answers_[at];
+        }
+        all = all && answers_[at];
+    }
+    if (all) {
+        sweep();
+        DDS_TRY(publish(true, nullptr));
+        group_.run = group_.nonce;
+        return Step::ended;
+    }
+    if (changed_)
+        DDS_TRY(publish(false, nullptr));
+    changed_ = false;
+    if (moved)
+        pace_.moved();
+    return moved ? Step::moved : Step::idle;
+}
+
+Result<void> Meeting::hear(int rank, const Group::Greeting& greeting)
+{
+    const auto at = static_cast<size_t>(rank);
+    if (seen_[at] != greeting.hello.nonce) {
+        seen_[at] = greeting.hello.nonce;
+        changed_ = true;
+    }
+    if (greeting.header.run != group_.nonce)
+        return {};  // it has not seen this call: of an earlier run, perhaps
+    answers_[at] = true;
+    if (greeting.header.status)
+        return error_of(greeting.header, std::as_bytes(std::span(greeting.hello.text)));
+    if (greeting.header.size != group_.size)
+        return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
+                         group_.ns.c_str(), group_.directory.path().c_str(), group_.size, rank,
+                         greeting.header.size);
+    if (greeting.hello.job != group_.job)
+        return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 belongs to job '%.63s', rank "
+                         "%d to job '%.63s'", group_.ns.c_str(), group_.directory.path().c_str(),
+                         group_.job.data(), rank, greeting.hello.job.data());
+    return {};
+}
+
+Result<void> Meeting::publish(bool final, const Error* verdict)
+{
+    Header header = make_header(Kind::call, group_.rank, group_.size);
+    header.run = group_.nonce;
+    header.seq = final;
+    std::vector<std::byte> text, body;
+    if (verdict)
+        set_error(header, text, *verdict);
+    const auto list = std::as_bytes(std::span(seen_));
+    body.assign(list.begin(), list.end());
+    body.insert(body.end(), text.begin(), text.end());
+    return group_.write(call_name(group_.space), header, body);
+}
+
+// Every rank is here and none has begun: what else bears this name is left over.
+void Meeting::sweep()
+{
+    for (const std::string& name : group_.directory.list(group_.space + ".")) {
+        const std::string hello = group_.space + ".hello.";
+        bool current = name == call_name(group_.space);
+        if (name.starts_with(hello)) {
+            char* end;
+            const long rank = strtol(name.c_str() + hello.size(), &end, 10);
+            current = *end == '\0' && rank >= 0 && rank < group_.size;
+        }
+        if (current)
+            continue;
+        const auto file = group_.directory.open_file(name);
+        Header header;
+        const bool ours = file && *file &&
+            group_.directory.read(**file, 0, std::as_writable_bytes(std::span(&header, 1)), name) &&
+            examine(header) != Verdict::damaged;
+        if (ours || (file && *file && name.starts_with(group_.space + ".tmp.")))
+            group_.directory.remove(name);
+    }
+}
+
+Result<Step> Meeting::dismiss(Error error)
+{
+    error_ = std::move(error);
+    DDS_TRY(publish(false, &error_));
+    state_ = State::dismissing;
+    until_ = clock::now() + kLinger;
+    return Step::moved;
+}
+
+// A rank that has read the verdict takes its hello away; then nobody needs the call.
+Result<Step> Meeting::keep_dismissing()
+{
+    bool all = clock::now() >= until_;
+    if (!all) {
+        all = true;
+        for (int rank = 1; rank < group_.size && all; rank++)
+            all = !answers_[static_cast<size_t>(rank)] ||
+                  !group_.directory.exists(hello_name(group_.space, rank));
+    }
+    if (!all)
+        return Step::idle;
+    for (int rank = 0; rank < group_.size; rank++) {
+        const auto complaint = answers_[static_cast<size_t>(rank)]
+            ? group_.read_hello(rank) : Result<std::optional<Group::Greeting>>(std::nullopt);
+        if (complaint && *complaint && (*complaint)->header.status)
+            group_.directory.remove(hello_name(group_.space, rank));
+    }
+    group_.directory.remove(call_name(group_.space));
+    return error_;
+}
+
+// ---- The others --------------------------------------------------------------------------------
+
+Result<std::optional<Group::Message>> Meeting::read_call()
+{
+    return group_.read(call_name(group_.space), Kind::call, kMaxCall);
+}
+
+// The caller's nonce where the call lists `nonce` as rank's.
+std::optional<Nonce> Meeting::caller_of(int rank, const Nonce& nonce,
+                                        const Group::Message& call) const
+{
+    const size_t at = static_cast<size_t>(rank) * sizeof(Nonce);
+    if (rank >= call.header.size || call.body.size() < at + sizeof(Nonce) ||
+        std::memcmp(call.body.data() + at, nonce.data(), sizeof(Nonce)) != 0)
+        return std::nullopt;
+    return call.header.run;
+}
+
+Result<Step> Meeting::answer()
+{
+    DDS_LET(call, read_call());
+    const auto caller = call ? caller_of(group_.rank, group_.nonce, *call) : std::nullopt;
+    if (!caller)
+        return Step::idle;
+    const size_t list = static_cast<size_t>(call->header.size) * sizeof(Nonce);
+    if (call->header.status)
+        return error_of(call->header, std::span(call->body).subspan(std::min(list,
+                                                                            call->body.size())));
+    if (*caller != group_.acknowledged) {
+        group_.acknowledged = *caller;
+        DDS_TRY(group_.write_hello());
+        pace_.moved();
+        return Step::moved;
+    }
+    if (call->header.seq == 0)
+        return Step::idle;
+    group_.run = *caller;
+    return Step::ended;
+}
+
+// ---- All of them -------------------------------------------------------------------------------
+
+Result<void> Meeting::rounds()
+{
+    if (!pace_.time_for_rounds())
+        return {};
+    DDS_TRY(group_.directory.still_there());
+    group_.directory.list(group_.space + ".", 1);
+    if (group_.rank == 0)
+        return {};
+    DDS_LET(first, group_.read_hello(0));
+    if (!first)
+        return {};
+    if (first->header.status && first->hello.nonce == group_.acknowledged)
+        return error_of(first->header, std::as_bytes(std::span(first->hello.text)));
+    // Rank 0 never lists a rank that it does not expect, so this one is found from here.
+    if (first->header.size != group_.size && life_of(first->hello.process) == Life::alive)
+        return fail_rank(DDS_ERR_MISMATCH, 0, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
+                         group_.ns.c_str(), group_.directory.path().c_str(), first->header.size,
+                         group_.rank, group_.size);
+    return {};
+}
+
+std::vector<int> Meeting::missing()
+{
+    std::vector<int> missing;
+    for (int rank = 0; rank < group_.size; rank++) {
+        if (rank == group_.rank || (group_.rank == 0 && answers_[static_cast<size_t>(rank)]))
+            continue;
+        const auto greeting = group_.read_hello(rank);
+        const bool here = greeting && *greeting && (*greeting)->header.size == group_.size &&
+                          life_of((*greeting)->hello.process) == Life::alive;
+        if (!here)
+            missing.push_back(rank);
+    }
+    return missing;
+}
+
+Error Meeting::overdue(int timeout_ms)
+{
+    if (state_ == State::quarrelling || state_ == State::dismissing)
+        return error_;
+    group_.doubt.reset();
+    const std::vector<int> gone = missing();
+    const std::string whom = ranks_in_words(gone);
+    for (const int rank : gone) {
+        // A rank that waits under another name says that the ranks' order of creation differs.
+        const std::string tail = ".hello." + std::to_string(rank);
+        for (const std::string& name : group_.directory.list("")) {
+            if (!name.ends_with(tail) || name == hello_name(group_.space, rank))
+                continue;
+            const auto other = group_.read(name, Kind::hello, sizeof(Hello));
+            if (!other || !*other || (*other)->body.size() != sizeof(Hello))
+                continue;
+            Hello hello;
+            std::memcpy(&hello, (*other)->body.data(), sizeof hello);
+            if (life_of(hello.process) == Life::alive)
+                return fail_rank(DDS_ERR_MISMATCH, rank, "%s waited %g s for %s; rank %d waits as "
+                                 "%s: the ranks must create their communicators in the same order",
+                                 in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0,
+                                 whom.c_str(), rank, group_.directory.in_words(name).c_str());
+        }
+    }
+    if (group_.doubt)
+        return fail(group_.doubt->error.code, "%s waited %g s; missing: %s; %s",
+                    in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0, whom.c_str(),
+                    group_.doubt->error.text.c_str());
+    return fail_rank(DDS_ERR_TIMEOUT, gone.empty() ? -1 : gone.front(),
+                     "%s waited %g s for the others; missing: %s",
+                     in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0, whom.c_str());
+}
+
+}  // namespace dds
