@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Somebody else's program builds and runs against the package, in each way it can be found.
+
+Usage: consumers.py SOURCE_ROOT BUILD_ROOT pkgconfig|cmake|subproject
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+
+
+def run(*command, **environment):
+    print("+", *command, flush=True)
+    subprocess.run([str(word) for word in command], check=True, stdin=subprocess.DEVNULL,
+                   env={**os.environ, **environment})
+
+
+def installed(build, place):
+    """Installs under a folder of its own and tells the prefix and the library's folder there."""
+    run("meson", "install", "--no-rebuild", "--quiet", "-C", build, "--destdir", place / "root")
+    pc = next((place / "root").rglob("ddstore.pc"))
+    options = dict(line.split("=", 1) for line in pc.read_text().splitlines()
+                   if "=" in line and " " not in line.split("=")[0])
+    prefix = place / "root" / options["prefix"].lstrip("/")
+    return prefix, pc.parent.parent
+
+
+def by_pkgconfig(source, build, place):
+    prefix, lib = installed(build, place)
+    finder = shutil.which("pkg-config") or shutil.which("pkgconf")
+    flags = subprocess.run([finder, f"--define-variable=prefix={prefix}", "--cflags", "--libs",
+                            "ddstore"], check=True, text=True, stdout=subprocess.PIPE,
+                           env={**os.environ, "PKG_CONFIG_PATH": str(lib / "pkgconfig")}).stdout
+    run(os.environ.get("CC", "cc"), source / "main.c", *flags.split(), "-o", place / "consumer")
+    run(place / "consumer", LD_LIBRARY_PATH=str(lib))
+
+
+def by_cmake(source, build, place):
+    prefix, _ = installed(build, place)
+    run("cmake", "-S", source, "-B", place / "cmake", f"-DCMAKE_PREFIX_PATH={prefix}",
+        "-DCMAKE_BUILD_TYPE=Release")
+    run("cmake", "--build", place / "cmake")
+    run(place / "cmake" / "consumer")
+
+
+def by_subproject(source, build, place):
+    """The whole library inside another Meson project, unoptimised: it is there to be found."""
+    shutil.copytree(source, place / "project")
+    (place / "project/subprojects").mkdir()
+    (place / "project/subprojects/ddstore").symlink_to(source.parents[2])
+    run("meson", "setup", place / "meson", place / "project", "--force-fallback-for=ddstore",
+        "--buildtype=plain", "-Dddstore:tests=false")
+    run("meson", "compile", "-C", place / "meson", "-j", "2", "consumer")
+    run(place / "meson" / "consumer")
+
+
+WAYS = {"pkgconfig": (by_pkgconfig, ("pkg-config", "pkgconf")), "cmake": (by_cmake, ("cmake",)),
+        "subproject": (by_subproject, ("meson",))}
+
+
+def main(root, build, way):
+    consume, tools = WAYS[way]
+    if not any(map(shutil.which, tools)):
+        print("skipped: no", " or ".join(tools))
+        return SKIPPED
+    with tempfile.TemporaryDirectory(prefix="consumer-") as place:
+        consume(pathlib.Path(root).resolve() / "tests/project/consumer",
+                pathlib.Path(build).resolve(), pathlib.Path(place))
+    print(f"consumed by {way}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
