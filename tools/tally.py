@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds up what the tests of all builds said; the end of tools/test.
+"""Add up what the tests of all builds said; the end of tools/test.
 
 Usage: tally.py FOLDER, which holds NAME.json (Meson's test logs), NAME.xml (pytest's JUnit files)
 and `broken`, a line for each step that could not be done.
@@ -16,6 +16,8 @@ SLOWEST = 8
 
 @dataclasses.dataclass
 class Outcome:
+    """What became of one test of one build."""
+
     build: str
     name: str
     state: str  # "passed", "failed", "skipped"
@@ -24,6 +26,7 @@ class Outcome:
 
 
 def of_meson(path):
+    """Read the outcomes of a log of Meson, one JSON object a line."""
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         test = json.loads(line)
         state = "failed" if test["is_fail"] else \
@@ -34,6 +37,7 @@ def of_meson(path):
 
 
 def of_pytest(path):
+    """Read the outcomes of a JUnit file of pytest."""
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
         wrong = [part for part in case if part.tag in ("failure", "error")]
         skipped = [part for part in case if part.tag == "skipped"]
@@ -45,6 +49,7 @@ def of_pytest(path):
 
 
 def gathered(folder):
+    """Gather the outcomes of all builds."""
     broken = folder / "broken"
     if broken.exists():
         for line in broken.read_text(encoding="utf-8").splitlines():
@@ -56,6 +61,7 @@ def gathered(folder):
 
 
 def main(folder):
+    """Print what was skipped, what failed, and the sums; return the exit status."""
     outcomes = list(gathered(pathlib.Path(folder)))
     by_state = {state: [one for one in outcomes if one.state == state]
                 for state in ("passed", "failed", "skipped")}

@@ -9,9 +9,9 @@ import re
 import subprocess
 import sys
 
-# The C and C++ run-time alone: no MPI, no libfabric, no GPU library before the program has its own.
-NEEDED = re.compile(r"(libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libunwind|libm|libc|libpthread|libdl"
-                    r"|libatomic|ld-linux[\w-]*)\.so\.\d+")
+# The C and C++ run-time alone: no MPI, libfabric or GPU library before the program has its own.
+NEEDED = re.compile(r"(libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libunwind|libm|libc|libpthread"
+                    r"|libdl|libatomic|ld-linux[\w-]*)\.so\.\d+")
 
 
 def readelf(option, path):
