@@ -9,8 +9,8 @@
 #include "ddstore.h"
 
 #define SIZE(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " changed its size")
-#define FIELD(type, field, offset, bytes)                                                          \
-    _Static_assert(offsetof(type, field) == (offset), #type "." #field " moved");                  \
+#define FIELD(type, field, offset, bytes)                                         \
+    _Static_assert(offsetof(type, field) == (offset), #type "." #field " moved"); \
     _Static_assert(sizeof(((type *)0)->field) == (bytes), #type "." #field " changed its size")
 #define VALUE(name, value) _Static_assert((name) == (value), #name " changed its value")
 
@@ -155,16 +155,16 @@ VALUE(DDS_BYTES(1), 0x40000001);
 VALUE(DDS_BYTES(0x3fffffff), 0x7fffffff);
 
 /* Zero means default: a struct that DDS_*_INIT made is its size and zeros (but one rank of one). */
-#define INIT_IS_ZERO(type, init)                                                                   \
-    do {                                                                                           \
-        const type made = init;                                                                    \
-        type zero;                                                                                 \
-        memset(&zero, 0, sizeof zero);                                                             \
-        zero.struct_size = (uint32_t)sizeof zero;                                                  \
-        if (memcmp(&made, &zero, sizeof made) != 0) {                                              \
-            fprintf(stderr, "%s is not zero but for its size\n", #init);                           \
-            bad++;                                                                                 \
-        }                                                                                          \
+#define INIT_IS_ZERO(type, init)                                         \
+    do {                                                                 \
+        const type made = init;                                          \
+        type zero;                                                       \
+        memset(&zero, 0, sizeof zero);                                   \
+        zero.struct_size = (uint32_t)sizeof zero;                        \
+        if (memcmp(&made, &zero, sizeof made) != 0) {                    \
+            fprintf(stderr, "%s is not zero but for its size\n", #init); \
+            bad++;                                                       \
+        }                                                                \
     } while (0)
 
 int main(void)

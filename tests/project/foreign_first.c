@@ -24,12 +24,12 @@ FUNCTION(int, dds_free, dds_store_t *);
 FUNCTION(int, dds_comm_free, dds_comm_t *);
 FUNCTION(const char *, dds_strerror, int);
 
-#define CHECK(what)                                                                                \
-    do {                                                                                           \
-        if (!(what)) {                                                                             \
-            fprintf(stderr, "line %d: not true: %s\n", __LINE__, #what);                           \
-            return 1;                                                                              \
-        }                                                                                          \
+#define CHECK(what)                                                      \
+    do {                                                                 \
+        if (!(what)) {                                                   \
+            fprintf(stderr, "line %d: not true: %s\n", __LINE__, #what); \
+            return 1;                                                    \
+        }                                                                \
     } while (0)
 
 int main(int argc, char **argv)
