@@ -40,9 +40,9 @@ def by_pkgconfig(source, build, place):
 
 
 def by_cmake(source, build, place):
-    prefix, _ = installed(build, place)
-    run("cmake", "-G", "Ninja", "-S", source, "-B", place / "cmake", f"-DCMAKE_PREFIX_PATH={prefix}",
-        "-DCMAKE_BUILD_TYPE=Release")
+    _, lib = installed(build, place)
+    run("cmake", "-G", "Ninja", "-S", source, "-B", place / "cmake",
+        f"-Dddstore_DIR={lib / 'cmake/ddstore'}", "-DCMAKE_BUILD_TYPE=Release")
     run("cmake", "--build", place / "cmake")
     run(place / "cmake" / "consumer")
 

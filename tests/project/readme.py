@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The programs in README.md are examples that are built and run: each lies whole in examples/.
+"""The programs in README.md are examples that are built and run: each lies in examples/.
 
 Usage: readme.py SOURCE_ROOT
 """
 import pathlib
 import re
 import sys
+import textwrap
 
 LINES = 100  # two screens
 
@@ -18,7 +19,9 @@ def main(root):
     bad = 0
     blocks = re.findall(r"^```(?:c|python)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for block in blocks:
-        homes = [path for path, example in examples.items() if block in example]
+        # Whole, or a part of a function without its indent.
+        homes = [path for path, example in examples.items()
+                 if block in example or textwrap.indent(block, "    ") in example]
         print(block.splitlines()[0], "...:", *(path.relative_to(root) for path in homes))
         bad += not homes
     count = text.count("\n")
