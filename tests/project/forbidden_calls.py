@@ -37,8 +37,8 @@ RULES = [
      "there is a safe way"),
     (r'"/tmp|"/var/tmp|"/dev/shm', (), "no file with a fixed name where others may plant one"),
     (CALL.format("shm_open|shmget|mkstemp"), (), "no named shared memory: sealed memfds"),
-    (r"\b(try|catch)\b(?=\s*[({])", ("api/", "memory/fill", "node/watcher"),
-     "exceptions end at the door; std::thread's, where a thread is started"),
+    (r"\b(try|catch)\b(?=\s*[({])", ("api/", "memory/fill", "node/watcher", "store/add"),
+     "exceptions end at the door, where a thread is started and where all ranks must hear of it"),
     (r"\bthrow\b", (), "what can fail returns Result<T>"),
 ]
 TEXT = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.DOTALL)
