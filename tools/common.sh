@@ -1,9 +1,10 @@
+# shellcheck shell=bash disable=SC2154
 # What tools/demo and tools/test share: the machine's packages, a Python environment of the
 # project's own, builds under build/, and steps that tell what they do and how long it took.
 # Sourced by bash, with `root` set to the top of the source tree.
 
 export LC_ALL=C.UTF-8 PYTHONNOUSERSITE=1 PIP_DISABLE_PIP_VERSION_CHECK=1
-unset PYTHONPATH PYTHONHOME ${!DDSTORE_@}  # the caller's settings are not what is shown here
+unset PYTHONPATH PYTHONHOME "${!DDSTORE_@}"  # the caller's settings are not what is shown here
 
 venv=$root/.venv
 step_names=() step_seconds=()
