@@ -1,0 +1,74 @@
+/* Store.get_batch's way into the library.  cffi makes an object of each buffer that it passes, which
+ * costs as much as reading a small batch; this takes NumPy's buffers as they are.
+ * build_dds.py places it behind shim.c. */
+
+#if Py_LIMITED_API + 0 && Py_LIMITED_API + 0 < 0x030b0000
+/* Older than the limited API's own declaration (3.11), and the same since Python 3.0. */
+typedef struct {
+    void *buf;
+    PyObject *obj;
+    Py_ssize_t len, itemsize;
+    int readonly, ndim;
+    char *format;
+    Py_ssize_t *shape, *strides, *suboffsets;
+    void *internal;
+} Py_buffer;
+extern int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
+extern void PyBuffer_Release(Py_buffer *);
+#define PyBUF_SIMPLE 0
+#define PyBUF_WRITABLE 1
+#endif
+
+/* gather(store: int, name: bytes, rows, out, row_bytes: int) -> int
+ * The code of dds_get_batch; -1 where the buffers are not as they should be: `rows` contiguous, `out`
+ * contiguous, writable and of as many rows.  Then nothing was done, and the caller finds out why. */
+static PyObject *gather(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    if (count != 5) {
+        PyErr_SetString(PyExc_TypeError, "gather takes 5 arguments");
+        return NULL;
+    }
+    dds_store_t store = (dds_store_t)PyLong_AsVoidPtr(args[0]);
+    const char *name = PyBytes_AsString(args[1]);
+    const Py_ssize_t row_bytes = PyLong_AsSsize_t(args[4]);
+    if (!name || PyErr_Occurred())
+        return NULL;
+
+    Py_buffer rows, out;
+    int code = -1;
+    if (PyObject_GetBuffer(args[2], &rows, PyBUF_SIMPLE)) {
+        PyErr_Clear();
+        return PyLong_FromLong(code);
+    }
+    if (PyObject_GetBuffer(args[3], &out, PyBUF_WRITABLE)) {
+        PyErr_Clear();
+    } else {
+        const int64_t n = rows.len / (Py_ssize_t)sizeof(int64_t);
+        if (row_bytes == 0 ? out.len == 0 : out.len % row_bytes == 0 && out.len / row_bytes == n) {
+            PyThreadState *thread = PyEval_SaveThread();
+            code = bound_dds_get_batch(store, name, n, (const int64_t *)rows.buf, out.buf,
+                                       (size_t)out.len);
+            PyEval_RestoreThread(thread);
+        }
+        PyBuffer_Release(&out);
+    }
+    PyBuffer_Release(&rows);
+    return PyLong_FromLong(code);
+}
+
+static PyMethodDef gather_method = {"gather", (PyCFunction)(void (*)(void))gather, METH_FASTCALL,
+                                    NULL};
+
+/* Make `gather` a name of pyddstore._binding; NULL, or what failed. */
+static const char *pyddstore_offer_gather(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *module = PyImport_AddModule("pyddstore._binding"); /* borrowed */
+    PyObject *function = PyCFunction_New(&gather_method, NULL);
+    const int failed = !module || !function || PyObject_SetAttrString(module, "gather", function);
+    PyErr_Clear();
+    Py_XDECREF(function);
+    PyGILState_Release(gil);
+    return failed ? "no memory" : NULL;
+}
