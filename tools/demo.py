@@ -85,6 +85,7 @@ def read_epochs(store, comm, source, epochs):
     local = expected.copy()  # for the limit: the same rows by NumPy from this process's own memory
     random = np.random.default_rng([comm.rank, len(local)])
     out, taken = np.empty_like(local[:BATCH]), np.empty_like(local[:BATCH])
+    store.get_batch(source.name, np.arange(len(out)), out)  # warm, as local is
     ours = limit = 0.0
     batches = -(-len(local) // BATCH)
     shown = tqdm(total=epochs * batches, desc=source.name, unit="batch", disable=comm.rank > 0)
