@@ -1,0 +1,103 @@
+#include "family.h"
+
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+long long now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+uint64_t seed_of_test(void)
+{
+    uint64_t seed;
+    const char *given = getenv("DDS_TEST_SEED");
+    if (given)
+        seed = strtoull(given, NULL, 0);
+    else
+        assert_int_equal(getrandom(&seed, sizeof seed, 0), sizeof seed);
+    printf("DDS_TEST_SEED=%#llx\n", (unsigned long long)seed);
+    fflush(stdout);
+    return seed;
+}
+
+static void be_rank(const family_t *family, int rank, void (*body)(shared_t *))
+{
+    my_rank = rank;
+    ranks = family->n;
+    setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed check ends this process */
+    const char *point = getenv("DDS_TEST_POINT");
+    if (point && rank == 1)
+        setenv("DDSTORE_FAILPOINT", point, 1);
+    ok(dds_comm_file(family->dir, "family", rank, family->n, 20000, &world));
+    body(family->shared);
+    ok(dds_comm_free(&world));
+    _exit(0);
+}
+
+void family_start(family_t *family, int n, void (*body)(shared_t *))
+{
+    static int families;
+    family->n = n;
+    snprintf(family->dir, sizeof family->dir, "%s/family%d", test_dir(), families++);
+    family->shared = mmap(NULL, sizeof *family->shared, PROT_READ | PROT_WRITE,
+                          MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(family->shared != MAP_FAILED);
+    family->shared->victim = -1;
+    fflush(stdout);
+    for (int rank = 0; rank < n; rank++) {
+        family->pid[rank] = fork();
+        assert_true(family->pid[rank] >= 0);
+        if (family->pid[rank] == 0)
+            be_rank(family, rank, body);
+    }
+}
+
+void family_await_ready(family_t *family, int n)
+{
+    for (const double end = seconds() + 30; family->shared->ready < n;) {
+        assert_true(seconds() < end);
+        sleep_ms(1);
+    }
+}
+
+void family_strike(family_t *family, int rank, int signal)
+{
+    family->shared->victim = rank;
+    assert_int_equal(kill(family->pid[rank], signal), 0);
+    family->shared->struck_at = now_ns();
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void family_end(family_t *family, int killed)
+{
+    for (int rank = 0; rank < family->n; rank++) {
+        int status = -1;
+        assert_int_equal(waitpid(family->pid[rank], &status, 0), family->pid[rank]);
+        const bool well = rank == killed ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL
+                                         : WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        if (!well)
+            print_error("rank %d ended with %#x; killed: %d\n", rank, (unsigned)status, killed);
+        assert_true(well);
+    }
+    munmap(family->shared, sizeof *family->shared);
+    /* Files of a rank that was killed lie where the ranks met: the launcher's to remove. */
+    if (killed >= 0)
+        nftw(family->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
