@@ -40,7 +40,8 @@ static void be_rank(const family_t *family, int rank, void (*body)(shared_t *))
     const char *point = getenv("DDS_TEST_POINT");
     if (point && rank == 1)
         setenv("DDSTORE_FAILPOINT", point, 1);
-    ok(dds_comm_file(family->dir, "family", rank, family->n, 20000, &world));
+    if (!family->bare)
+        ok(dds_comm_file(family->shared->dir, "family", rank, family->n, 20000, &world));
     body(family->shared);
     ok(dds_comm_free(&world));
     _exit(0);
@@ -50,10 +51,11 @@ void family_start(family_t *family, int n, void (*body)(shared_t *))
 {
     static int families;
     family->n = n;
-    snprintf(family->dir, sizeof family->dir, "%s/family%d", test_dir(), families++);
     family->shared = mmap(NULL, sizeof *family->shared, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(family->shared != MAP_FAILED);
+    snprintf(family->shared->dir, sizeof family->shared->dir, "%s/family%d", test_dir(),
+             families++);
     family->shared->victim = -1;
     fflush(stdout);
     for (int rank = 0; rank < n; rank++) {
@@ -85,6 +87,11 @@ static int remove_one(const char *path, const struct stat *status, int kind, str
     return remove(path);
 }
 
+void family_sweep(family_t *family)
+{
+    nftw(family->shared->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 void family_end(family_t *family, int killed)
 {
     for (int rank = 0; rank < family->n; rank++) {
@@ -96,8 +103,8 @@ void family_end(family_t *family, int killed)
             print_error("rank %d ended with %#x; killed: %d\n", rank, (unsigned)status, killed);
         assert_true(well);
     }
-    munmap(family->shared, sizeof *family->shared);
     /* Files of a rank that was killed lie where the ranks met: the launcher's to remove. */
     if (killed >= 0)
-        nftw(family->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+        family_sweep(family);
+    munmap(family->shared, sizeof *family->shared);
 }
