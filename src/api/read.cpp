@@ -44,10 +44,10 @@ try {
     Variable* v = look_up(visit.store(), visit.reader(), name);
     if (!v) [[unlikely]]
         return refuse(no_variable(visit.store(), name));
+    if (nrows >= 0 && (first < 0 || first > static_cast<int64_t>(v->mapped.total) - nrows)) [[unlikely]]
+        return refuse(bad_range(visit.store(), *v, first, nrows));
     if (!fits(*v, nrows, out, out_bytes)) [[unlikely]]
         return refuse(bad_buffer(*v, nrows, &first, out, out_bytes));
-    if (first < 0 || first > static_cast<int64_t>(v->mapped.total) - nrows) [[unlikely]]
-        return refuse(bad_range(visit.store(), *v, first, nrows));
     if (!v->mapped.whole) [[unlikely]]
         return out_of_line([&] { return get_wired(visit.store(), name, first, nrows, out); });
     int64_t own = 0;

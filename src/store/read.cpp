@@ -36,6 +36,9 @@ Error bad_buffer(const Variable& v, int64_t n, const void* rows, const void* out
         return fail(DDS_ERR_ARG, "variable \"%s\": %lld rows", v.name.c_str(), static_cast<long long>(n));
     if (n > 0 && !rows)
         return fail(DDS_ERR_ARG, "variable \"%s\": rows is NULL", v.name.c_str());
+    if (bytes_of(n, v.mapped.row) == SIZE_MAX)
+        return fail(DDS_ERR_OVERFLOW, "variable \"%s\": %lld rows of %zu bytes do not fit in 64 bits",
+                    v.name.c_str(), static_cast<long long>(n), v.mapped.row);
     if (bytes_of(n, v.mapped.row) > out_bytes)
         return fail(DDS_ERR_ARG, "variable \"%s\": %lld rows of %zu bytes do not fit into out_bytes, %zu",
                     v.name.c_str(), static_cast<long long>(n), v.mapped.row, out_bytes);

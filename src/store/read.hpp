@@ -171,7 +171,7 @@ inline void count_rows(Reader& reader, Variable& v, int64_t n, int64_t mine)
 inline bool fits(const Variable& v, int64_t n, const void* out, size_t out_bytes)
 {
     const size_t bytes = bytes_of(n, v.mapped.row);
-    return n >= 0 && bytes <= out_bytes && (out || bytes == 0);
+    return n >= 0 && bytes <= out_bytes && bytes != SIZE_MAX && (out || bytes == 0);
 }
 
 }  // namespace dds
