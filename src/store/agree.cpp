@@ -172,8 +172,11 @@ Result<void> Agreement::judge() const
         if (word.code == DDS_SUCCESS)
             continue;
         const int rank = ranks_[static_cast<size_t>(i)];
-        if (rank == rank_)
-            return mine_.error();
+        if (rank == rank_) {
+            Error own = mine_.error();
+            own.rank = own.rank >= 0 ? own.rank : rank_;  // as the others have it
+            return own;
+        }
         Complaint complaint;
         memcpy(&complaint, control_->payload(i).data(), sizeof complaint);
         complaint.text[sizeof complaint.text - 1] = '\0';

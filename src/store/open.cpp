@@ -48,6 +48,8 @@ Result<StoreOptions> read_options(const dds_options_t& given)
     StoreOptions options;
     if (given.flags != 0)
         return fail(DDS_ERR_ARG, "flags 0x%x: no flag of dds_options_t is known", given.flags);
+    if (given.reserved != 0)
+        return fail(DDS_ERR_ARG, "the reserved field of dds_options_t is %d, not 0", given.reserved);
     if (given.timeout_ms < 0 || given.collective_timeout_ms < 0)
         return fail(DDS_ERR_ARG, "a deadline of %d ms: give a positive one, or 0 for the default",
                     std::min(given.timeout_ms, given.collective_timeout_ms));
