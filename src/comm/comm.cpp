@@ -7,39 +7,11 @@
 
 #include "base/checked.hpp"
 #include "base/clock.hpp"
-#include "base/log.hpp"
+#include "comm/watched.hpp"
 #include "comm/words.hpp"
 
 namespace dds {
 namespace {
-
-constexpr int64_t kLong = 30 * clock::kSecond;
-
-// Says once, after 30 s, whom a collective waits for.
-class Watched : public Operation {
-public:
-    Watched(Comm& comm, Operation& operation)
-        : comm_(comm), operation_(operation), begun_(clock::now())
-    {
-    }
-    Result<Step> step() override
-    {
-        auto step = operation_.step();
-        if (step && *step != Step::ended && !told_ && clock::now() - begun_ >= kLong) {
-            told_ = true;
-            log(DDS_LOG_WARN, "rank %d has waited 30 s in a collective call; missing: %s",
-                comm_.rank(), ranks_in_words(comm_.missing()).c_str());
-        }
-        return step;
-    }
-    void park(int64_t ns) override { operation_.park(ns); }
-
-private:
-    Comm& comm_;
-    Operation& operation_;
-    int64_t begun_;
-    bool told_ = false;
-};
 
 Error overdue(const Comm& comm, int timeout_ms)
 {
@@ -64,7 +36,9 @@ Result<void> allgather(Comm& comm, std::span<const std::byte> in, std::span<std:
         return fail(DDS_ERR_INTERNAL, "allgather of %zu bytes from %d ranks into %zu", in.size(),
                     comm.size(), out.size());
     DDS_LET(operation, comm.start_allgather(in, out.first(*total), timeout_ms));
-    Watched watched(comm, *operation);
+    const auto missing = [&] { return ranks_in_words(comm.missing()); };
+    const std::string what = "rank " + std::to_string(comm.rank()) + ", in a collective call,";
+    Watched watched(*operation, what.c_str(), missing);
     const Patience patience{.timeout_ms = timeout_ms, .yields = 0,
                             .park_max_ns = 50 * clock::kMillisecond};
     auto waited = wait(watched, patience);

@@ -13,8 +13,9 @@
 #include <memory>
 
 #include "base/clock.hpp"
+#include "base/failpoint.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 constexpr int kSafe = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;  // no link is followed, no FIFO waited for
@@ -61,6 +62,12 @@ Result<void> write_all(int fd, std::span<const std::byte> bytes, const std::stri
     return {};
 }
 
+Result<void> before_rename()
+{
+    DDS_FAILPOINT("comm.file.rename");
+    return {};
+}
+
 Result<std::string> aside(const std::string& name)
 {
     uint64_t number;
@@ -95,6 +102,7 @@ Result<Directory> Directory::open(const std::string& given)
 Result<void> Directory::write(const std::string& name, std::span<const std::byte> head,
                               std::span<const std::byte> body) const
 {
+    DDS_FAILPOINT("comm.file.write");
     const std::string where = in_words(name);
     for (int attempt = 0;; attempt++) {
         DDS_LET(temporary, aside(name));
@@ -111,6 +119,8 @@ Result<void> Directory::write(const std::string& name, std::span<const std::byte
         // NFS and quotas tell a full file system only now.
         if (::close(fd.release()) != 0 && errno != EINTR && done)
             done = fail_errno(errno, "cannot close %s", where.c_str());
+        if (done)
+            done = before_rename();
         if (done && renameat(fd_.get(), temporary.c_str(), fd_.get(), name.c_str()) != 0) {
             // A sweep of a leftover that was none took it; or the directory itself is gone.
             if (errno == ENOENT && attempt < 1)
@@ -137,6 +147,7 @@ Result<void> Directory::overwrite(const std::string& name, std::span<const std::
 
 Result<std::optional<Directory::File>> Directory::open_file(const std::string& name) const
 {
+    DDS_FAILPOINT("comm.file.read");
     const std::string where = in_words(name);
     File file{Fd(openat(fd_.get(), name.c_str(), O_RDONLY | kSafe)), 0};
     struct stat st;
@@ -231,4 +242,4 @@ Result<void> Directory::still_there() const
     return {};
 }
 
-}  // namespace dds
+}  // namespace dds::filecomm

@@ -14,10 +14,11 @@
 #include "base/fd.hpp"
 #include "base/result.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 
 class Directory {
 public:
+    Directory() = default;  // none: to be assigned to
     // Created 0700 where it is missing.  PERM where everybody may write into it and it is not sticky.
     static Result<Directory> open(const std::string& path);
 
@@ -59,8 +60,8 @@ private:
     }
     Fd fd_;
     std::string path_;
-    dev_t device_;
-    ino_t inode_;
+    dev_t device_ = 0;
+    ino_t inode_ = 0;
 };
 
-}  // namespace dds
+}  // namespace dds::filecomm

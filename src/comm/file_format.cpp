@@ -6,7 +6,7 @@
 
 #include "base/crc32c.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 constexpr std::array<char, 8> kMagic{'D', 'D', 'S', 'C', 'O', 'M', 'M', '\n'};
@@ -98,6 +98,11 @@ std::string hello_name(const std::string& space, int rank)
     return space + ".hello." + std::to_string(rank);
 }
 std::string call_name(const std::string& space) { return space + ".call"; }
+std::string clash_prefix(const std::string& space) { return space + ".clash."; }
+std::string clash_name(const std::string& space, int rank)
+{
+    return clash_prefix(space) + std::to_string(rank);
+}
 std::string fail_name(const std::string& space) { return space + ".fail"; }
 
 std::string run_prefix(const std::string& space, const Nonce& run)
@@ -115,4 +120,4 @@ std::string all_name(const std::string& space, const Nonce& run, uint64_t seq)
     return run_prefix(space, run) + std::to_string(seq) + ".all";
 }
 
-}  // namespace dds
+}  // namespace dds::filecomm

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "comm/process.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 
 using Nonce = std::array<uint8_t, 16>;  // random; all zero: none
 
@@ -62,9 +62,11 @@ Error error_of(const Header& header, std::span<const std::byte> text);
 std::string encode(const std::string& ns);
 std::string hello_name(const std::string& space, int rank);
 std::string call_name(const std::string& space);
+std::string clash_prefix(const std::string& space);
+std::string clash_name(const std::string& space, int rank);
 std::string fail_name(const std::string& space);
 std::string run_prefix(const std::string& space, const Nonce& run);
 std::string part_name(const std::string& space, const Nonce& run, uint64_t seq, int rank);
 std::string all_name(const std::string& space, const Nonce& run, uint64_t seq);
 
-}  // namespace dds
+}  // namespace dds::filecomm

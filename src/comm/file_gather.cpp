@@ -6,11 +6,13 @@
 #include "base/clock.hpp"
 #include "base/failpoint.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 constexpr int kTree = 64;  // ranks from which on there are leaders
 constexpr int64_t kMark = 100 * clock::kMillisecond;
+constexpr int64_t kDoubt = 10 * clock::kSecond;
+constexpr int kPeers = 256;  // looked after in a round
 
 int width_of(int size)
 {
@@ -22,9 +24,11 @@ int width_of(int size)
 
 }  // namespace
 
-Gather::Gather(Group& group, uint64_t seq, std::span<const std::byte> in, std::span<std::byte> out)
-    : group_(group), seq_(seq), bytes_(in.size()), out_(out)
+Gather::Gather(std::shared_ptr<Group> shared, uint64_t seq, std::span<const std::byte> in)
+    : shared_(std::move(shared)), group_(*shared_), seq_(seq), bytes_(in.size())
 {
+    const Group& group = group_;
+    group_.doubt.reset();
     const int width = width_of(group.size);
     const bool leader = group.rank % width == 0 && width > 1;
     first_ = group.rank;
@@ -55,10 +59,13 @@ Result<Step> Gather::step()
     auto step = state_ == State::collecting ? collect() : await();
     if (step && *step == Step::idle) {
         DDS_TRY(group_.heard());
-        DDS_TRY(rounds());
+        if (auto looked = rounds(); !looked)
+            step = std::move(looked).error();
     }
     if (step && *step == Step::moved)
         pace_.moved();
+    if (!step && !agreed_)
+        group_.announce(step.error());
     return step;
 }
 
@@ -82,14 +89,14 @@ Result<Step> Gather::collect()
     // Whoever gave its part of this exchange has read all of the last one.
     if (seq_ > 0 && group_.size > 1)
         group_.directory.remove(all_name(group_.space, group_.run, seq_ - 1));
+    if (seq_ == 0)
+        group_.directory.remove(call_name(group_.space));  // all have met
     state_ = State::done;
     agreed_ = true;
     if (marked_)
         group_.directory.remove(part_name(group_.space, group_.run, seq_, 0));
     if (verdict_)
         return *verdict_;
-    if (!collected_.empty())
-        std::memcpy(out_.data(), collected_.data(), collected_.size());
     return Step::ended;
 }
 
@@ -138,7 +145,8 @@ Result<void> Gather::pass_on()
 Result<Step> Gather::await()
 {
     const std::string name = all_name(group_.space, group_.run, seq_);
-    DDS_LET(all, group_.read(name, Kind::all, std::max<uint64_t>(out_.size(), kMaxText)));
+    const uint64_t total = bytes_ * static_cast<uint64_t>(group_.size);
+    DDS_LET(all, group_.read(name, Kind::all, std::max<uint64_t>(total, kMaxText)));
     if (!all || all->header.run != group_.run || all->header.seq != seq_)
         return Step::idle;
     state_ = State::done;
@@ -146,36 +154,87 @@ Result<Step> Gather::await()
     agreed_ = true;
     if (all->header.status)
         return error_of(all->header, all->body);
-    if (all->body.size() != out_.size()) {
+    if (all->body.size() != total) {
         agreed_ = false;
-        return fail(DDS_ERR_CORRUPT, "%s has %zu bytes, not %zu",
-                    group_.directory.in_words(name).c_str(), all->body.size(), out_.size());
+        return fail(DDS_ERR_CORRUPT, "%s has %zu bytes, not %llu",
+                    group_.directory.in_words(name).c_str(), all->body.size(),
+                    static_cast<unsigned long long>(total));
     }
-    if (!out_.empty())
-        std::memcpy(out_.data(), all->body.data(), out_.size());
+    collected_ = std::move(all->body);
     return Step::ended;
+}
+
+// A rank that collects has no file of its own yet; one without a body tells whoever looks for
+// missing ranks that it is not among them.
+Result<void> Gather::mark()
+{
+    if (marked_ || state_ != State::collecting || pace_.waited() < kMark)
+        return {};
+    marked_ = true;
+    Header header = make_header(Kind::part, group_.rank, group_.size);
+    header.run = group_.run;
+    header.seq = seq_;
+    header.op_bytes = bytes_;
+    return group_.write(part_name(group_.space, group_.run, seq_, group_.rank), header, {});
 }
 
 Result<void> Gather::rounds()
 {
-    // A rank that collects has no file of its own yet; one without a body tells whoever looks for
-    // missing ranks that it is not among them.
-    if (!marked_ && state_ == State::collecting && pace_.waited() >= kMark) {
-        marked_ = true;
-        Header header = make_header(Kind::part, group_.rank, group_.size);
-        header.run = group_.run;
-        header.seq = seq_;
-        header.op_bytes = bytes_;
-        DDS_TRY(group_.write(part_name(group_.space, group_.run, seq_, group_.rank), header, {}));
-    }
+    DDS_TRY(mark());
     if (!pace_.time_for_rounds())
         return {};
     DDS_TRY(group_.directory.still_there());
     group_.directory.list(group_.space + ".", 1);
+    DDS_TRY(check_doubt());
+    return check_peers();
+}
+
+// These names are of this run, so what stays damaged is not left over, and not on its way either.
+Result<void> Gather::check_doubt()
+{
+    const int64_t now = clock::now();
+    if (!group_.doubt)
+        doubted_ = 0;
+    else if (doubted_ == 0)
+        doubted_ = now;
+    else if (now - doubted_ >= kDoubt)
+        return group_.doubt->error;
     return {};
 }
 
-std::vector<int> Gather::missing() const
+// Rank 0 looks after all the ranks that are missing, the others look after rank 0: whoever died on
+// this node, or left its communicator, will not come any more.  Twice, since its last file may come
+// into sight later than its end.
+Result<void> Gather::check_peers()
+{
+    if (suspect_ >= 0 && gone(suspect_))
+        return fail_rank(DDS_ERR_PEER, suspect_, "rank %d died, or left its communicator, before "
+                         "exchange %llu of '%s'", suspect_, static_cast<unsigned long long>(seq_),
+                         group_.ns.c_str());
+    suspect_ = -1;
+    if (group_.rank != 0) {
+        suspect_ = gone(0) ? 0 : -1;
+        return {};
+    }
+    for (int looked = 0; looked < std::min(kPeers, group_.size) && suspect_ < 0; looked++) {
+        suspect_ = gone(next_ % group_.size) ? next_ % group_.size : -1;
+        next_ = next_ % group_.size + 1;
+    }
+    return {};
+}
+
+bool Gather::gone(int rank)
+{
+    if (rank == group_.rank ||
+        (rank > 0 && group_.directory.exists(part_name(group_.space, group_.run, seq_, rank))))
+        return false;
+    if (!group_.directory.exists(hello_name(group_.space, rank)))
+        return true;
+    const auto hello = group_.read_hello(rank);
+    return hello && *hello && life_of((*hello)->hello.process) == Life::dead;
+}
+
+std::vector<int> Gather::missing()
 {
     std::vector<int> missing;
     std::vector<bool> here(static_cast<size_t>(group_.size));
@@ -189,4 +248,9 @@ std::vector<int> Gather::missing() const
     return missing;
 }
 
-}  // namespace dds
+std::optional<Error> Gather::doubt()
+{
+    return group_.doubt ? std::optional(group_.doubt->error) : std::nullopt;
+}
+
+}  // namespace dds::filecomm

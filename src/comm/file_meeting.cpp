@@ -4,27 +4,38 @@
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/failpoint.hpp"
 #include "comm/words.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 constexpr uint64_t kMaxCall = uint64_t{64} << 20;  // 4 million ranks
-constexpr int64_t kLinger = clock::kSecond;        // for the others to read the bad news
+constexpr int kMostNamed = 1 << 16;
+constexpr int64_t kLinger = clock::kSecond;  // for the others to read the bad news
 
 }  // namespace
 
-Meeting::Meeting(Group& group) : group_(group)
+Meeting::Meeting(std::shared_ptr<Group> group) : shared_(std::move(group)), group_(*shared_)
 {
-    if (group.rank == 0) {
-        seen_.resize(static_cast<size_t>(group.size));
-        answers_.resize(static_cast<size_t>(group.size));
-        seen_[0] = group.nonce;
+    if (group_.rank == 0) {
+        seen_.resize(static_cast<size_t>(group_.size));
+        answers_.resize(static_cast<size_t>(group_.size));
+        seen_[0] = group_.nonce;
         answers_[0] = true;
     }
 }
 
 Result<Step> Meeting::step()
+{
+    auto step = step_on();
+    const bool told = state_ == State::quarrelling || state_ == State::dismissing;
+    if (!step && !told && step.error().code != DDS_ERR_MISMATCH)
+        group_.announce(step.error());
+    return step;
+}
+
+Result<Step> Meeting::step_on()
 {
     switch (state_) {
     case State::arriving: return claim();
@@ -45,6 +56,8 @@ Result<Step> Meeting::step()
 
 Result<Step> Meeting::claim()
 {
+    DDS_LET(directory, Directory::open(group_.path));
+    group_.directory = std::move(directory);
     DDS_LET(before, group_.read_hello(group_.rank));
     const bool taken = before && before->header.status == DDS_SUCCESS &&
                        life_of(before->hello.process) == Life::alive;
@@ -56,7 +69,7 @@ Result<Step> Meeting::claim()
 }
 
 // Another process, which runs or may run, is in this rank's place: neither can go on.  The other
-// one, and rank 0, learn it from the complaint that takes the place of the hello.
+// one, and rank 0, learn it from the complaint.
 Result<Step> Meeting::quarrel(const Group::Greeting& other)
 {
     error_ = fail_rank(DDS_ERR_MISMATCH, group_.rank, "%s is claimed twice: by %s and by %s",
@@ -65,7 +78,7 @@ Result<Step> Meeting::quarrel(const Group::Greeting& other)
     rival_ = other;
     until_ = clock::now() + kLinger;
     state_ = State::quarrelling;
-    DDS_TRY(group_.write_complaint(other, other.header.run, error_));
+    DDS_TRY(group_.write_clash(other, other.header.run, error_));
     return Step::moved;
 }
 
@@ -74,10 +87,10 @@ Result<Step> Meeting::keep_quarrelling()
 {
     DDS_LET(call, read_call());
     const auto caller = call ? caller_of(group_.rank, rival_->hello.nonce, *call) : std::nullopt;
-    if (caller) {
-        DDS_TRY(group_.write_complaint(*rival_, *caller, error_));
+    if (caller && !call->header.status)
+        DDS_TRY(group_.write_clash(*rival_, *caller, error_));
+    if (caller)
         return error_;
-    }
     if (clock::now() >= until_)
         return error_;
     return Step::idle;
@@ -85,18 +98,17 @@ Result<Step> Meeting::keep_quarrelling()
 
 Result<void> Meeting::check_own_place()
 {
+    DDS_LET(clash, group_.read_clash(group_.rank));
+    if (clash && clash->hello.nonce == group_.nonce)
+        return error_of(clash->header, std::as_bytes(std::span(clash->hello.text)));
     DDS_LET(own, group_.read_hello(group_.rank));
-    if (!own) {  // taken away: by the last of an earlier run, or by hand
-        if (!group_.directory.exists(hello_name(group_.space, group_.rank)))
-            DDS_TRY(group_.write_hello());
-        return {};
-    }
-    if (own->header.status)
-        return error_of(own->header, std::as_bytes(std::span(own->hello.text)));
-    if (own->hello.nonce != group_.nonce) {
+    if (own && own->hello.nonce != group_.nonce) {
         DDS_TRY(quarrel(*own));
         return error_;
     }
+    // Taken away: by the last of an earlier run, or by hand.
+    if (!own && !group_.directory.exists(hello_name(group_.space, group_.rank)))
+        return group_.write_hello();
     return {};
 }
 
@@ -112,15 +124,18 @@ Result<Step> Meeting::host()
         DDS_LET(greeting, group_.read_hello(rank));
         if (greeting) {
             if (auto heard = hear(rank, *greeting); !heard)
-                return dismiss(std::move(heard).error());
+                return dismiss(std::move(heard).error(), greeting->header.size);
             moved = moved || changed_ || answers_[at];
         }
         all = all && answers_[at];
     }
+    if (auto clear = hear_clashes(); !clear)
+        return dismiss(std::move(clear).error());
     if (all) {
+        DDS_FAILPOINT("comm.file.final");
         sweep();
         DDS_TRY(publish(true, nullptr));
-        group_.run = group_.nonce;
+        group_.run = group_.acknowledged = group_.nonce;
         return Step::ended;
     }
     if (changed_)
@@ -145,12 +160,37 @@ Result<void> Meeting::hear(int rank, const Group::Greeting& greeting)
         return error_of(greeting.header, std::as_bytes(std::span(greeting.hello.text)));
     if (greeting.header.size != group_.size)
         return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
-                         group_.ns.c_str(), group_.directory.path().c_str(), group_.size, rank,
+                         group_.ns.c_str(), group_.path.c_str(), group_.size, rank,
                          greeting.header.size);
     if (greeting.hello.job != group_.job)
         return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 belongs to job '%.63s', rank "
-                         "%d to job '%.63s'", group_.ns.c_str(), group_.directory.path().c_str(),
+                         "%d to job '%.63s'", group_.ns.c_str(), group_.path.c_str(),
                          group_.job.data(), rank, greeting.hello.job.data());
+    return {};
+}
+
+// A complaint is of this meeting if it names this call, or a rank that has acknowledged it; for
+// another one the call lists the nonce that it is about, which whoever complained waits for.
+Result<void> Meeting::hear_clashes()
+{
+    const std::string prefix = clash_prefix(group_.space);
+    for (const std::string& name : group_.directory.list(prefix)) {
+        const int rank = atoi(name.c_str() + prefix.size());
+        if (rank < 0 || rank >= group_.size || name != clash_name(group_.space, rank))
+            continue;
+        DDS_LET(clash, group_.read_clash(rank));
+        if (!clash)
+            continue;
+        const auto at = static_cast<size_t>(rank);
+        const bool known = seen_[at] == clash->hello.nonce;
+        if (clash->header.run == group_.nonce || (known && answers_[at]))
+            return error_of(clash->header, std::as_bytes(std::span(clash->hello.text)));
+        if (!known && !answers_[at] &&
+            !group_.directory.exists(hello_name(group_.space, rank))) {
+            seen_[at] = clash->hello.nonce;
+            changed_ = true;
+        }
+    }
     return {};
 }
 
@@ -162,6 +202,7 @@ Result<void> Meeting::publish(bool final, const Error* verdict)
     std::vector<std::byte> text, body;
     if (verdict)
         set_error(header, text, *verdict);
+    header.count = static_cast<uint32_t>(seen_.size());
     const auto list = std::as_bytes(std::span(seen_));
     body.assign(list.begin(), list.end());
     body.insert(body.end(), text.begin(), text.end());
@@ -191,9 +232,20 @@ void Meeting::sweep()
     }
 }
 
-Result<Step> Meeting::dismiss(Error error)
+// The verdict goes to everybody who is there, also to ranks that were not expected.
+Result<Step> Meeting::dismiss(Error error, int ranks)
 {
     error_ = std::move(error);
+    const auto size = static_cast<size_t>(std::max(group_.size, std::min(ranks, kMostNamed)));
+    seen_.resize(size);
+    answers_.resize(size);
+    for (size_t at = 1; at < size; at++) {
+        const auto greeting = group_.read_hello(static_cast<int>(at));
+        if (!greeting || !*greeting)
+            continue;
+        seen_[at] = (*greeting)->hello.nonce;
+        answers_[at] = answers_[at] || life_of((*greeting)->hello.process) != Life::dead;
+    }
     DDS_TRY(publish(false, &error_));
     state_ = State::dismissing;
     until_ = clock::now() + kLinger;
@@ -203,20 +255,20 @@ Result<Step> Meeting::dismiss(Error error)
 // A rank that has read the verdict takes its hello away; then nobody needs the call.
 Result<Step> Meeting::keep_dismissing()
 {
-    bool all = clock::now() >= until_;
-    if (!all) {
-        all = true;
-        for (int rank = 1; rank < group_.size && all; rank++)
-            all = !answers_[static_cast<size_t>(rank)] ||
-                  !group_.directory.exists(hello_name(group_.space, rank));
-    }
-    if (!all)
+    bool waiting = false;
+    for (size_t at = 1; at < answers_.size() && clock::now() < until_ && !waiting; at++)
+        waiting = answers_[at] &&
+                  group_.directory.exists(hello_name(group_.space, static_cast<int>(at)));
+    if (waiting)
         return Step::idle;
-    for (int rank = 0; rank < group_.size; rank++) {
-        const auto complaint = answers_[static_cast<size_t>(rank)]
-            ? group_.read_hello(rank) : Result<std::optional<Group::Greeting>>(std::nullopt);
-        if (complaint && *complaint && (*complaint)->header.status)
+    for (size_t at = 0; at < answers_.size(); at++) {
+        const int rank = static_cast<int>(at);
+        const auto words = group_.read_hello(rank);
+        if (words && *words && (*words)->header.status && (*words)->header.run == group_.nonce)
             group_.directory.remove(hello_name(group_.space, rank));
+        const auto clash = group_.read_clash(rank);
+        if (clash && *clash && (*clash)->hello.nonce == seen_[at])
+            group_.directory.remove(clash_name(group_.space, rank));
     }
     group_.directory.remove(call_name(group_.space));
     return error_;
@@ -234,7 +286,7 @@ std::optional<Nonce> Meeting::caller_of(int rank, const Nonce& nonce,
                                         const Group::Message& call) const
 {
     const size_t at = static_cast<size_t>(rank) * sizeof(Nonce);
-    if (rank >= call.header.size || call.body.size() < at + sizeof(Nonce) ||
+    if (static_cast<uint32_t>(rank) >= call.header.count || call.body.size() < at + sizeof(Nonce) ||
         std::memcmp(call.body.data() + at, nonce.data(), sizeof(Nonce)) != 0)
         return std::nullopt;
     return call.header.run;
@@ -246,7 +298,7 @@ Result<Step> Meeting::answer()
     const auto caller = call ? caller_of(group_.rank, group_.nonce, *call) : std::nullopt;
     if (!caller)
         return Step::idle;
-    const size_t list = static_cast<size_t>(call->header.size) * sizeof(Nonce);
+    const size_t list = call->header.count * sizeof(Nonce);
     if (call->header.status)
         return error_of(call->header, std::span(call->body).subspan(std::min(list,
                                                                             call->body.size())));
@@ -280,7 +332,7 @@ Result<void> Meeting::rounds()
     // Rank 0 never lists a rank that it does not expect, so this one is found from here.
     if (first->header.size != group_.size && life_of(first->hello.process) == Life::alive)
         return fail_rank(DDS_ERR_MISMATCH, 0, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
-                         group_.ns.c_str(), group_.directory.path().c_str(), first->header.size,
+                         group_.ns.c_str(), group_.path.c_str(), first->header.size,
                          group_.rank, group_.size);
     return {};
 }
@@ -300,38 +352,36 @@ std::vector<int> Meeting::missing()
     return missing;
 }
 
-Error Meeting::overdue(int timeout_ms)
+std::optional<Error> Meeting::doubt()
 {
     if (state_ == State::quarrelling || state_ == State::dismissing)
         return error_;
     group_.doubt.reset();
-    const std::vector<int> gone = missing();
-    const std::string whom = ranks_in_words(gone);
-    for (const int rank : gone) {
+    const std::vector<int> gone = missing();  // looks at all hellos again
+    for (const std::string& name : group_.directory.list("")) {
         // A rank that waits under another name says that the ranks' order of creation differs.
-        const std::string tail = ".hello." + std::to_string(rank);
-        for (const std::string& name : group_.directory.list("")) {
-            if (!name.ends_with(tail) || name == hello_name(group_.space, rank))
-                continue;
-            const auto other = group_.read(name, Kind::hello, sizeof(Hello));
-            if (!other || !*other || (*other)->body.size() != sizeof(Hello))
-                continue;
-            Hello hello;
-            std::memcpy(&hello, (*other)->body.data(), sizeof hello);
-            if (life_of(hello.process) == Life::alive)
-                return fail_rank(DDS_ERR_MISMATCH, rank, "%s waited %g s for %s; rank %d waits as "
-                                 "%s: the ranks must create their communicators in the same order",
-                                 in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0,
-                                 whom.c_str(), rank, group_.directory.in_words(name).c_str());
-        }
+        const size_t at = name.find(".hello.");
+        if (at == std::string::npos || name.starts_with(group_.space + "."))
+            continue;
+        const int rank = atoi(name.c_str() + at + strlen(".hello."));
+        const auto other = group_.read(name, Kind::hello, sizeof(Hello));
+        if (!std::ranges::binary_search(gone, rank) || !other || !*other ||
+            (*other)->body.size() != sizeof(Hello))
+            continue;
+        Hello hello;
+        std::memcpy(&hello, (*other)->body.data(), sizeof hello);
+        if (life_of(hello.process) == Life::alive)
+            return fail_rank(DDS_ERR_MISMATCH, rank, "rank %d waits as %s: the ranks must create "
+                             "their communicators in the same order and with the same names", rank,
+                             group_.directory.in_words(name).c_str());
     }
-    if (group_.doubt)
-        return fail(group_.doubt->error.code, "%s waited %g s; missing: %s; %s",
-                    in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0, whom.c_str(),
-                    group_.doubt->error.text.c_str());
-    return fail_rank(DDS_ERR_TIMEOUT, gone.empty() ? -1 : gone.front(),
-                     "%s waited %g s for the others; missing: %s",
-                     in_words(group_, group_.rank).c_str(), timeout_ms / 1000.0, whom.c_str());
+    return group_.doubt ? std::optional(group_.doubt->error) : std::nullopt;
 }
 
-}  // namespace dds
+void Meeting::give_up(const Error& why)
+{
+    if (why.code != DDS_ERR_TIMEOUT)
+        group_.announce(why);
+}
+
+}  // namespace dds::filecomm

@@ -5,44 +5,49 @@
 // is the run id.  What an earlier run left behind names none of these nonces.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
-#include "base/wait.hpp"
 #include "comm/group.hpp"
+#include "comm/helper.hpp"
 #include "comm/pace.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 
-class Meeting : public Operation {
+class Meeting : public Task {
 public:
-    explicit Meeting(Group& group);
+    explicit Meeting(std::shared_ptr<Group> group);
 
     Result<Step> step() override;
-    void park(int64_t ns) override { pace_.rest(ns); }
+    int64_t nap() override { return pace_.nap(); }
 
-    std::vector<int> missing();
-    // The deadline passed: what is in the way, MISMATCH or CORRUPT or PERM where that is known.
-    Error overdue(int timeout_ms);
+    std::vector<int> missing() override;
+    // What may be in the way: MISMATCH, CORRUPT, PERM or VERSION where that is known.
+    std::optional<Error> doubt() override;
+    void give_up(const Error& why) override;
 
 private:
     enum class State { arriving, waiting, quarrelling, dismissing };
 
+    Result<Step> step_on();
     Result<Step> claim();
     Result<Step> quarrel(const Group::Greeting& other);
     Result<Step> keep_quarrelling();
     Result<void> check_own_place();
+    Result<void> hear_clashes();
     Result<void> rounds();
     Result<Step> answer();
     Result<Step> host();
     Result<void> hear(int rank, const Group::Greeting& greeting);
-    Result<Step> dismiss(Error error);
+    Result<Step> dismiss(Error error, int ranks = 0);
     Result<Step> keep_dismissing();
     Result<void> publish(bool final, const Error* verdict);
     void sweep();
     std::optional<Nonce> caller_of(int rank, const Nonce& nonce, const Group::Message& call) const;
     Result<std::optional<Group::Message>> read_call();
 
+    const std::shared_ptr<Group> shared_;
     Group& group_;
     Pace pace_;
     State state_ = State::arriving;
@@ -54,4 +59,4 @@ private:
     int64_t until_ = 0;
 };
 
-}  // namespace dds
+}  // namespace dds::filecomm

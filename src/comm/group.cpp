@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 std::span<const std::byte> bytes_of(const auto& object)
@@ -22,7 +22,7 @@ void put_text(Hello& hello, const std::string& text)
 
 std::string in_words(const Group& group, int rank)
 {
-    return "rank " + std::to_string(rank) + " of '" + group.ns + "' in " + group.directory.path();
+    return "rank " + std::to_string(rank) + " of '" + group.ns + "' in " + group.path;
 }
 
 Result<std::optional<Group::Message>> Group::read(const std::string& name, Kind kind, uint64_t most)
@@ -67,7 +67,17 @@ Result<void> Group::write(const std::string& name, Header& header, std::span<con
 
 Result<std::optional<Group::Greeting>> Group::read_hello(int of)
 {
-    DDS_LET(message, read(hello_name(space, of), Kind::hello, sizeof(Hello)));
+    return read_greeting(hello_name(space, of), of);
+}
+
+Result<std::optional<Group::Greeting>> Group::read_clash(int of)
+{
+    return read_greeting(clash_name(space, of), of);
+}
+
+Result<std::optional<Group::Greeting>> Group::read_greeting(const std::string& name, int of)
+{
+    DDS_LET(message, read(name, Kind::hello, sizeof(Hello)));
     if (!message || message->body.size() != sizeof(Hello) || message->header.rank != of)
         return std::optional<Greeting>();
     Greeting greeting{message->header, {}};
@@ -93,14 +103,14 @@ Result<void> Group::write_hello()
     return {};
 }
 
-Result<void> Group::write_complaint(const Greeting& about, const Nonce& of_run, const Error& error)
+Result<void> Group::write_clash(const Greeting& about, const Nonce& of_run, const Error& error)
 {
     Greeting complaint = about;
     complaint.header.run = of_run;
     complaint.header.status = error.code;
     complaint.header.status_rank = error.rank;
     put_text(complaint.hello, error.text);
-    return write(hello_name(space, rank), complaint.header, bytes_of(complaint.hello));
+    return write(clash_name(space, rank), complaint.header, bytes_of(complaint.hello));
 }
 
 void Group::announce(const Error& error)
@@ -137,17 +147,23 @@ Result<void> Group::heard()
 void Group::leave()
 {
     const auto place = read_hello(rank);
-    // Bad news about this rank stay where they are until rank 0 has read them.
+    // The last words of a rank that could not go on stay until rank 0 has read them.
     const bool met = run != Nonce{};
     if (place && *place && (*place)->hello.nonce == nonce && (met || !(*place)->header.status))
         directory.remove(hello_name(space, rank));
+    if (!met && rank == 0) {
+        const auto call = read(call_name(space), Kind::call, 0);
+        if (call && *call && (*call)->header.run == nonce)
+            directory.remove(call_name(space));
+    }
     // Each rank looks after its own hello is gone, so at least the last one finds none.
     if (!met || !directory.list(space + ".hello.", 1).empty())
         return;
-    for (const std::string& name : directory.list(run_prefix(space, run)))
-        directory.remove(name);
+    for (const std::string& prefix : {run_prefix(space, run), clash_prefix(space)})
+        for (const std::string& name : directory.list(prefix))
+            directory.remove(name);
     if (directory.exists(fail_name(space)) && !heard())
         directory.remove(fail_name(space));
 }
 
-}  // namespace dds
+}  // namespace dds::filecomm

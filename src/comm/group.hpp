@@ -9,11 +9,12 @@
 #include "comm/directory.hpp"
 #include "comm/file_format.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 
 struct Group {
-    Directory directory;
-    std::string ns;     // as the user gave it, for texts
+    Directory directory{};
+    std::string path;   // as the user gave them, also for texts
+    std::string ns;
     std::string space;  // as it stands in file names
     int rank, size;
     Nonce nonce;        // this rank's
@@ -39,8 +40,9 @@ struct Group {
     };
     Result<std::optional<Greeting>> read_hello(int rank);
     Result<void> write_hello();
-    // This rank's place is given to `error`, about the claim of `nonce`.
-    Result<void> write_complaint(const Greeting& about, const Nonce& run, const Error& error);
+    // A complaint about another's claim to a place: that hello, and what is wrong with it.
+    Result<std::optional<Greeting>> read_clash(int rank);
+    Result<void> write_clash(const Greeting& about, const Nonce& run, const Error& error);
 
     // This rank cannot go on: its own hello, which has its space already, becomes the others' news.
     void announce(const Error& error);
@@ -57,9 +59,10 @@ struct Group {
 
 private:
     Greeting greeting() const;
+    Result<std::optional<Greeting>> read_greeting(const std::string& name, int rank);
 };
 
 // "rank 1 of 'train' in /scratch/run"
 std::string in_words(const Group& group, int rank);
 
-}  // namespace dds
+}  // namespace dds::filecomm

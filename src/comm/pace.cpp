@@ -4,7 +4,7 @@
 
 #include "base/clock.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 constexpr int64_t kSoonest = 50'000, kLatest = 50 * clock::kMillisecond;
@@ -27,12 +27,12 @@ int64_t Pace::waited() const
     return now - begun_;
 }
 
-void Pace::rest(int64_t most_ns)
+int64_t Pace::nap()
 {
     const int64_t nap = std::clamp(waited() / 8, kSoonest, kLatest);
     random_ = random_ * 6364136223846793005u + 1442695040888963407u;
     const auto jitter = static_cast<int64_t>(random_ >> 32) * (nap / 2) >> 32;
-    clock::sleep(std::min(most_ns, nap - jitter));
+    return nap - jitter;
 }
 
 bool Pace::time_for_rounds()
@@ -44,4 +44,4 @@ bool Pace::time_for_rounds()
     return true;
 }
 
-}  // namespace dds
+}  // namespace dds::filecomm

@@ -4,13 +4,13 @@
 
 #include <cstdint>
 
-namespace dds {
+namespace dds::filecomm {
 
 class Pace {
 public:
     Pace();
     void moved() { begun_ = 0; }  // something came: look soon again
-    void rest(int64_t most_ns);
+    int64_t nap();
     // True once in each 200 ms: time for what is costly to look at.
     bool time_for_rounds();
     int64_t waited() const;  // ns since the last thing moved
@@ -21,4 +21,4 @@ private:
     uint64_t random_;
 };
 
-}  // namespace dds
+}  // namespace dds::filecomm

@@ -10,7 +10,7 @@
 
 #include "base/fd.hpp"
 
-namespace dds {
+namespace dds::filecomm {
 namespace {
 
 // A small file of /proc, whole; empty where it cannot be read.
@@ -91,4 +91,4 @@ Life life_of(const Process& process)
 
 std::string in_words(const Process& process) { return "process " + std::to_string(process.pid); }
 
-}  // namespace dds
+}  // namespace dds::filecomm

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dds {
+namespace dds::filecomm {
 
 struct Process {
     std::array<uint8_t, 16> boot{};  // boot id
@@ -21,4 +21,4 @@ Process this_process();
 Life life_of(const Process& process);
 std::string in_words(const Process& process);  // "process 1234"
 
-}  // namespace dds
+}  // namespace dds::filecomm
