@@ -51,14 +51,15 @@ class Ranks:
             time.sleep(0.01)
 
     def wait(self, timeout: float) -> None:
-        """Return when all have ended, well."""
+        """Return when all have ended, well; one that fails ends the wait for the others soon."""
         deadline = time.monotonic() + timeout
-        for process in self.processes:
-            try:
-                process.wait(max(deadline - time.monotonic(), 0.01))
-            except subprocess.TimeoutExpired:
+        while True:
+            codes = [process.poll() for process in self.processes]
+            if None not in codes or time.monotonic() > deadline:
                 break
-        codes = [process.poll() for process in self.processes]
+            if any(codes):
+                deadline = min(deadline, time.monotonic() + 2)
+            time.sleep(0.02)
         self.kill()
         told = "\n".join(f"-- rank {r}: {c}\n{self.text(r)}" for r, c in enumerate(codes))
         assert codes == [0] * len(codes), told
