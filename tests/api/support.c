@@ -1,11 +1,13 @@
 #include "support.h"
 
 #include <dirent.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -78,6 +80,20 @@ void close_store(dds_store_t *open)
     meet();
     ok(dds_free(open));
     assert_null(*open);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+    (void)status, (void)kind, (void)walk;
+    return remove(path);
+}
+
+void remove_meeting(const char *dir)
+{
+    if (world)
+        meet();
+    if (my_rank == 0)
+        nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 void check_ok(int code, const char *call, const char *file, int line)

@@ -30,6 +30,9 @@ int open_nothing(void **state);
 
 const char *test_dir(void); /* private to this test */
 void meet(void);            /* a barrier of `world` */
+/* Remove a directory where ranks met, after all are here: a meeting that failed leaves word in it for
+ * those who come late, and is the launcher's to remove. */
+void remove_meeting(const char *dir);
 dds_store_t open_store(void);
 void close_store(dds_store_t *open); /* after all ranks are here */
 

@@ -1,6 +1,7 @@
 /* The interrupt check ends every wait soon, and the log says what goes on. */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -48,11 +49,14 @@ static void a_wait_for_a_rank_that_never_comes_is_ended(void **state)
 {
     (void)state;
     dds_comm_t comm = NULL;
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s/never", test_dir());
     ring_after(300);
-    fails_plainly(dds_comm_file(test_dir(), "never", my_rank, ranks + 1, 30000, &comm),
+    fails_plainly(dds_comm_file(dir, "never", my_rank, ranks + 1, 30000, &comm),
                   DDS_ERR_INTERRUPTED);
     ended_soon();
     assert_null(comm);
+    remove_meeting(dir);
 }
 
 static void a_barrier_is_ended(void **state)

@@ -18,8 +18,8 @@ static void the_path_to_each_rank_is_told_in_words(void **state)
     ok(dds_path(store, (my_rank + 1) % ranks, text, 3)); /* cut to fit */
     assert_string_equal(text, ranks == 1 ? "se" : "sh");
     assert_int_equal(text[3], 'z');
-    fails_plainly(dds_path(store, ranks, text, sizeof text), DDS_ERR_ARG);
-    fails_plainly(dds_path(store, -1, text, sizeof text), DDS_ERR_ARG);
+    fails_plainly(dds_path(store, ranks, text, sizeof text), DDS_ERR_RANGE);
+    fails_plainly(dds_path(store, -1, text, sizeof text), DDS_ERR_RANGE);
 }
 
 static void a_new_store_has_read_nothing(void **state)

@@ -98,7 +98,7 @@ static void a_shard_is_filled_in_place(void **state)
     ok(dds_release_local(data));
     ok(dds_release_local(NULL));
     if (rows)
-        fails_plainly(dds_release_local(data), DDS_ERR_STATE);
+        fails_plainly(dds_release_local(data), DDS_ERR_ARG);
     meet();
 }
 

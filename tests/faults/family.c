@@ -1,13 +1,11 @@
 #include "family.h"
 
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,17 +79,6 @@ void family_strike(family_t *family, int rank, int signal)
     family->shared->struck_at = now_ns();
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-    (void)status, (void)kind, (void)walk;
-    return remove(path);
-}
-
-void family_sweep(family_t *family)
-{
-    nftw(family->shared->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-}
-
 void family_end(family_t *family, int killed)
 {
     for (int rank = 0; rank < family->n; rank++) {
@@ -103,8 +90,7 @@ void family_end(family_t *family, int killed)
             print_error("rank %d ended with %#x; killed: %d\n", rank, (unsigned)status, killed);
         assert_true(well);
     }
-    /* Files of a rank that was killed lie where the ranks met: the launcher's to remove. */
     if (killed >= 0)
-        family_sweep(family);
+        remove_meeting(family->shared->dir);
     munmap(family->shared, sizeof *family->shared);
 }

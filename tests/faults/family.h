@@ -34,7 +34,6 @@ void family_await_ready(family_t *family, int n);
 void family_strike(family_t *family, int rank, int signal);
 /* Wait for all; each must have ended well, but the one that was killed. */
 void family_end(family_t *family, int killed);
-void family_sweep(family_t *family); /* remove the directory where they met */
 
 long long now_ns(void);
 uint64_t seed_of_test(void); /* DDS_TEST_SEED, or fresh; printed, so that a failure can be redone */
