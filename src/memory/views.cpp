@@ -52,7 +52,7 @@ size_t parked_bytes()
     std::set<const Arena*> counted;
     size_t sum = 0;
     for (const auto& [data, view] : held())
-        if (view.arena->orphan && counted.insert(view.arena.get()).second)
+        if (view.arena && view.arena->orphan && counted.insert(view.arena.get()).second)
             sum += view.arena->used;
     return sum;
 }

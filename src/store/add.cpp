@@ -51,6 +51,8 @@ Result<void> Store::Adding::run()
         in_place_ = false;
         reached_.refused = 0;
     }
+    for (const int rank : agreement.ranks())
+        variable_->wired_somewhere |= agreement.card<Reached>(rank).wired != 0;
     used_ = false;
     store_.next_order_++;
     store_.table_.insert(std::move(variable_));

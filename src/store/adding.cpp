@@ -132,6 +132,7 @@ Result<void> Store::Adding::reach()
     DDS_FAILPOINT("add.reached");
     if (!reached_.refused)
         locate();
+    reached_.wired = !variable_->mapped.whole;
     return {};
 }
 

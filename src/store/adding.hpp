@@ -15,9 +15,10 @@ public:
         uint32_t own;  // nothing else will ever be in it
         Key key;
     };
-    // Of the third: whether the callers' memory can be read from here.
+    // Of the third: whether the callers' memory cannot be read from here, and whether some rows need
+    // a transport.
     struct Reached {
-        uint32_t refused;
+        uint32_t refused, wired;
     };
 
     Adding(Store& store, Op op, const VariableSpec& spec) : store_(store), op_(op), spec_(spec) {}

@@ -61,7 +61,7 @@ Result<void> Store::update(const char* name, int64_t first, int64_t nrows, const
 Result<void> Store::local(const char* name, int64_t* nrows, void** data)
 {
     DDS_LET(v, variable(name));
-    if (v->block.arena)
+    if (v->own_data)
         views::add(v->own_data, v->block.arena);
     *nrows = v->own_rows;
     *data = v->own_data;

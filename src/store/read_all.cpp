@@ -22,7 +22,9 @@ Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* ro
         return {};
     }();
     agreement_->publish(Op::get_batch_all, v ? v->id : 0, mine);
-    if (!v || v->mapped.whole) {
+    // What one rank reads whole may need a transport on another, which then may fail after the
+    // arguments were good: all ranks hear of it, so all take the same rounds.
+    if (!v || !v->wired_somewhere) {
         if (mine) {
             int64_t own = 0;
             gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own);
@@ -30,7 +32,6 @@ Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* ro
         }
         return agreement_->conclude(collective_ms());
     }
-    // A wire may fail after the arguments were good: then all ranks hear of it.
     DDS_TRY(agreement_->conclude(collective_ms()));
     const Result<void> read = [&]() -> Result<void> {
         DDS_LET(wired, WireRead::start(*this, table_.share(name), n, rows, static_cast<std::byte*>(out),

@@ -54,6 +54,7 @@ struct Variable {
     std::vector<Place> places;                   // a shard
     std::vector<const std::byte*> bases;         // a shard; NULL where wired
     bool in_place = false;                       // shards are the callers' own memory
+    bool wired_somewhere = false;                // some rank needs a transport: all know
 
     Block block;                                 // our shard in library memory
     std::byte* own_data = nullptr;               // our shard, wherever it is
