@@ -41,7 +41,7 @@ void seal(Header& header, std::span<const std::byte> body)
 
 Verdict examine(const Header& header)
 {
-    if (header.magic != kMagic)
+    if (header.magic != kMagic || header.major == 0)  // no such version: bytes yet to come
         return Verdict::damaged;
     if (header.major != kMajor)
         return Verdict::other_version;

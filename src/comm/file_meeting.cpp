@@ -30,8 +30,11 @@ Result<Step> Meeting::step()
 {
     auto step = step_on();
     const bool told = state_ == State::quarrelling || state_ == State::dismissing;
-    if (!step && !told && step.error().code != DDS_ERR_MISMATCH)
-        group_.announce(step.error());
+    if (step || told || step.error().code == DDS_ERR_MISMATCH)
+        return step;
+    if (group_.rank == 0 && group_.arrived)
+        return dismiss(std::move(step).error());
+    group_.announce(step.error());
     return step;
 }
 
@@ -200,8 +203,10 @@ Result<void> Meeting::publish(bool final, const Error* verdict)
     header.run = group_.nonce;
     header.seq = final;
     std::vector<std::byte> text, body;
-    if (verdict)
+    if (verdict) {
         set_error(header, text, *verdict);
+        header.status_rank = verdict->rank >= 0 ? verdict->rank : group_.rank;
+    }
     header.count = static_cast<uint32_t>(seen_.size());
     const auto list = std::as_bytes(std::span(seen_));
     body.assign(list.begin(), list.end());
@@ -246,7 +251,8 @@ Result<Step> Meeting::dismiss(Error error, int ranks)
         seen_[at] = (*greeting)->hello.nonce;
         answers_[at] = answers_[at] || life_of((*greeting)->hello.process) != Life::dead;
     }
-    DDS_TRY(publish(false, &error_));
+    if (!publish(false, &error_))  // no space for a call: the hello has its own
+        group_.announce(error_);
     state_ = State::dismissing;
     until_ = clock::now() + kLinger;
     return Step::moved;
@@ -264,7 +270,8 @@ Result<Step> Meeting::keep_dismissing()
     for (size_t at = 0; at < answers_.size(); at++) {
         const int rank = static_cast<int>(at);
         const auto words = group_.read_hello(rank);
-        if (words && *words && (*words)->header.status && (*words)->header.run == group_.nonce)
+        if (words && *words && (*words)->header.status &&
+            ((*words)->header.run == group_.nonce || rank == 0))
             group_.directory.remove(hello_name(group_.space, rank));
         const auto clash = group_.read_clash(rank);
         if (clash && *clash && (*clash)->hello.nonce == seen_[at])
@@ -318,7 +325,7 @@ Result<Step> Meeting::answer()
 
 Result<void> Meeting::rounds()
 {
-    if (!pace_.time_for_rounds())
+    if (!pace_.time_for_rounds() && (group_.rank == 0 || host_ != Nonce{}))
         return {};
     DDS_TRY(group_.directory.still_there());
     group_.directory.list(group_.space + ".", 1);
@@ -327,8 +334,13 @@ Result<void> Meeting::rounds()
     DDS_LET(first, group_.read_hello(0));
     if (!first)
         return {};
-    if (first->header.status && first->hello.nonce == group_.acknowledged)
+    // Of this meeting, and not left over, if it is known or still runs.
+    if (first->header.status && (first->hello.nonce == host_ ||
+                                 first->hello.nonce == group_.acknowledged ||
+                                 life_of(first->hello.process) == Life::alive))
         return error_of(first->header, std::as_bytes(std::span(first->hello.text)));
+    if (!first->header.status)
+        host_ = first->hello.nonce;
     // Rank 0 never lists a rank that it does not expect, so this one is found from here.
     if (first->header.size != group_.size && life_of(first->hello.process) == Life::alive)
         return fail_rank(DDS_ERR_MISMATCH, 0, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
