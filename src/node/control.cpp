@@ -21,6 +21,12 @@ uint64_t pack(uint32_t round, Control::Word word)
 
 uint32_t round_of(uint64_t packed) { return static_cast<uint32_t>(packed >> 32); }
 
+Control::Word unpack(uint64_t packed)
+{
+    return {static_cast<uint8_t>(packed >> 24), static_cast<uint8_t>(packed >> 16),
+            static_cast<uint16_t>(packed)};
+}
+
 // The half of a word that holds the round is what waiters sleep on (little endian: the upper one).
 uint32_t* futex_of(std::atomic<uint64_t>& word) { return reinterpret_cast<uint32_t*>(&word) + 1; }
 
@@ -147,9 +153,15 @@ void Control::give_up(int code)
 
 Control::Word Control::word(int index) const
 {
-    const uint64_t packed = slot(index).load(std::memory_order_acquire);
-    return {static_cast<uint8_t>(packed >> 24), static_cast<uint8_t>(packed >> 16),
-            static_cast<uint16_t>(packed)};
+    return unpack(slot(index).load(std::memory_order_acquire));
+}
+
+std::optional<Control::Word> Control::ahead(int index) const
+{
+    const uint64_t packed = line(index).word[(round_ + 1) & 1].load(std::memory_order_acquire);
+    if (round_of(packed) != round_ + 1)
+        return std::nullopt;
+    return unpack(packed);
 }
 
 std::span<const std::byte> Control::payload(int index) const { return {box(index), kMailbox}; }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -49,6 +50,9 @@ public:
     // After a collect.
     Word word(int index) const;
     std::span<const std::byte> payload(int index) const;
+
+    // What a rank has published for the round after this one already: how it ended its work.
+    std::optional<Word> ahead(int index) const;
 
     void leave();  // others no longer wait for us
     bool left(int index) const;

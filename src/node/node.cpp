@@ -106,7 +106,10 @@ public:
             else
                 all = false;
         }
-        return all ? Step::ended : moved ? Step::moved : Step::idle;
+        if (all || moved)
+            return all ? Step::ended : Step::moved;
+        DDS_TRY(look_for_failures());
+        return Step::idle;
     }
 
     int missing() const
@@ -123,6 +126,20 @@ public:
     std::vector<Segment> segments() { return std::move(segments_); }
 
 private:
+    // A rank that could not show its memory says so in the round that follows; its code is ours then.
+    Result<void> look_for_failures() const
+    {
+        const auto& ranks = node_.ranks_;
+        for (size_t i = 0; node_.control_ && i < awaited_.size(); i++) {
+            const int rank = awaited_[i].rank;
+            const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
+            const auto word = node_.control_->ahead(static_cast<int>(at));
+            if (!segments_[i].data() && word && word->code != DDS_SUCCESS)
+                return fail_rank(word->code, rank, "rank %d failed before it showed its memory", rank);
+        }
+        return {};
+    }
+
     Result<void> push(int rank, Peer& peer, bool& moved)
     {
         while (!peer.outbox.empty()) {

@@ -74,21 +74,23 @@ Result<StoreOptions> read_options(const dds_options_t& given)
     return options;
 }
 
-// The first rank that failed decides for all.
+// The first rank that failed decides for all; one that only lost a peer tells no cause, so it does
+// where there is no other.
 template <class Card>
 Result<void> first_failure(std::span<const Card> cards, int own, const Result<void>& mine)
 {
-    for (size_t rank = 0; rank < cards.size(); rank++) {
-        const Card& card = cards[rank];
-        if (card.code == DDS_SUCCESS)
-            continue;
-        if (static_cast<int>(rank) == own)
-            return mine.error();
-        return fail_rank(card.code, card.rank >= 0 ? card.rank : static_cast<int>(rank),
-                         "rank %zu in dds_init: %.*s", rank, static_cast<int>(sizeof card.text),
-                         card.text);
-    }
-    return {};
+    const auto failed = [](const Card& card) { return card.code != DDS_SUCCESS; };
+    const auto caused = [&](const Card& card) { return failed(card) && card.code != DDS_ERR_PEER; };
+    auto card = std::find_if(cards.begin(), cards.end(), caused);
+    if (card == cards.end())
+        card = std::find_if(cards.begin(), cards.end(), failed);
+    if (card == cards.end())
+        return {};
+    const int rank = static_cast<int>(card - cards.begin());
+    if (rank == own)
+        return mine.error();
+    return fail_rank(card->code, card->rank >= 0 ? card->rank : rank, "rank %d in dds_init: %.*s", rank,
+                     static_cast<int>(sizeof card->text), card->text);
 }
 
 Result<void> compare(std::span<const InitCard> cards)
