@@ -69,6 +69,16 @@ Result<void> check_sizes(const VariableSpec& spec, size_t itemsize)
     return {};
 }
 
+std::string type_text(int type)
+{
+    static constexpr const char* kNames[] = {
+        "0", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+    if (type > 0 && type < static_cast<int>(std::size(kNames)))
+        return kNames[type];
+    return "DDS_BYTES(" + std::to_string(type_size(type)) + ")";
+}
+
 Error differs(const VariableCard& first, int first_rank, int other_rank, const char* what,
               const std::string& a, const std::string& b)
 {
@@ -147,7 +157,7 @@ Result<void> compare_cards(const VariableCard& a, int a_rank, const VariableCard
         return fail_rank(DDS_ERR_MISMATCH, b_rank, "rank %d names variable \"%s\", rank %d names \"%s\"",
                          a_rank, a.name, b_rank, b.name);
     if (a.type != b.type)
-        return differs(a, a_rank, b_rank, "type", text(a.type), text(b.type));
+        return differs(a, a_rank, b_rank, "type", type_text(a.type), type_text(b.type));
     if (a.disp != b.disp)
         return differs(a, a_rank, b_rank, "disp", text(a.disp), text(b.disp));
     if (a.flags != b.flags)
@@ -158,7 +168,7 @@ Result<void> compare_cards(const VariableCard& a, int a_rank, const VariableCard
         return differs(a, a_rank, b_rank, "ndim", text(a.ndim), text(b.ndim));
     for (int i = 0; i < a.ndim; i++)
         if (a.shape[i] != b.shape[i])
-            return differs(a, a_rank, b_rank, "row extent", text(a.shape[i]), text(b.shape[i]));
+            return differs(a, a_rank, b_rank, "shape extent", text(a.shape[i]), text(b.shape[i]));
     if (a.meta_bytes != b.meta_bytes || a.meta_hash != b.meta_hash)
         return differs(a, a_rank, b_rank, "meta of", text(a.meta_bytes) + " bytes",
                        text(b.meta_bytes) + " other bytes");
