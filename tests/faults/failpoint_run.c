@@ -116,7 +116,7 @@ static void every_rank_ends_as_it_should(void **state)
         else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
             fail_msg("rank %d ended with %#x", rank, (unsigned)status);
     }
-    remove_meeting(family.shared->dir);
+    remove_meeting(family.dir);
     if (strcmp(outcome, "dies") == 0)
         assert_int_equal(died, 1); /* the point was there */
     else

@@ -52,8 +52,8 @@ void family_start(family_t *family, int n, void (*body)(shared_t *))
     family->shared = mmap(NULL, sizeof *family->shared, PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(family->shared != MAP_FAILED);
-    snprintf(family->shared->dir, sizeof family->shared->dir, "%s/family%d", test_dir(),
-             families++);
+    snprintf(family->dir, sizeof family->dir, "%s/family%d", test_dir(), families++);
+    strcpy(family->shared->dir, family->dir);
     family->shared->victim = -1;
     fflush(stdout);
     for (int rank = 0; rank < n; rank++) {
@@ -91,6 +91,6 @@ void family_end(family_t *family, int killed)
         assert_true(well);
     }
     if (killed >= 0)
-        remove_meeting(family->shared->dir);
+        remove_meeting(family->dir);
     munmap(family->shared, sizeof *family->shared);
 }

@@ -22,6 +22,7 @@ typedef struct shared_s {
 typedef struct family_s {
     int n;
     pid_t pid[kFamilyMost];
+    char dir[4096]; /* where they meet */
     bool bare; /* the ranks open their communicator themselves */
     shared_t *shared;
 } family_t;

@@ -59,8 +59,18 @@ static void poisoned_but_readable(dds_store_t from, uint64_t *random)
     assert_int_equal(stats.dead_peers, 1);
 }
 
-static void close_in_time(dds_store_t *open, int descriptors)
+/* All survivors are here: who frees its store is gone for the others, too. */
+static void after_the_others(shared_t *shared)
 {
+    shared->code[my_rank] = 1;
+    for (int rank = 0; rank < kRanks; rank++)
+        while (rank != shared->victim && !shared->code[rank])
+            sleep_ms(1);
+}
+
+static void close_in_time(dds_store_t *open, shared_t *shared, int descriptors)
+{
+    after_the_others(shared);
     const double begin = seconds();
     ok(dds_free(open));
     assert_true(seconds() - begin < 1.0);
@@ -80,7 +90,7 @@ static void read_until_one_dies(shared_t *shared)
         read_some(open, &random, false);
     named_in_time(dds_epoch_begin(open), shared);
     poisoned_but_readable(open, &random);
-    close_in_time(&open, descriptors);
+    close_in_time(&open, shared, descriptors);
 }
 
 /* One of the collectives; its code. */
@@ -114,7 +124,7 @@ static void agree_until_one_dies(shared_t *shared)
         sleep_ms(1);
     named_in_time(code, shared);
     poisoned_but_readable(open, &random);
-    close_in_time(&open, descriptors);
+    close_in_time(&open, shared, descriptors);
 }
 
 /* Rows that stay in the memory of their rank go with it; all others are read as before. */
@@ -144,10 +154,7 @@ static void read_from_memory_that_dies(shared_t *shared)
             check_row(out, 5, 0, row, kRow);
         }
     }
-    shared->code[my_rank] = 1; /* the others' memory must stay until all have read it */
-    for (int rank = 0; rank < kRanks; rank++)
-        while (rank != shared->victim && !shared->code[rank])
-            sleep_ms(1);
+    after_the_others(shared); /* their memory must stay until all have read it */
     ok(dds_free(&open));
 }
 
@@ -155,7 +162,7 @@ static void rounds(int n, int most_us, void (*body)(shared_t *))
 {
     uint64_t random = seed;
     for (int i = 0; i < n; i++) {
-        family_t family;
+        family_t family = {0};
         const int victim = (int)random_below(&random, kRanks);
         const long long wait_us = random_below(&random, most_us);
         family_start(&family, kRanks, body);

@@ -60,7 +60,6 @@ static void a_reader_cannot_write_what_it_maps(void **state)
         errno = 0;
         assert_int_equal(mprotect(maps[i].start, bytes, PROT_READ | PROT_WRITE), -1);
         assert_true(errno == EACCES || errno == EPERM);
-        assert_int_equal(mprotect(maps[i].start, bytes, PROT_READ | PROT_EXEC), -1);
     }
     assert_true(read_only >= ranks - 1); /* the peers' arenas */
 }
@@ -81,13 +80,13 @@ static int reopened(pid_t pid)
             if (again < 0)
                 continue;
             const int seals = fcntl(again, F_GET_SEALS);
-            assert_true(seals >= 0 && (seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW) &&
-                        (seals & F_SEAL_SEAL));
+            assert_true(seals >= 0 && (seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW));
             if (!(seals & F_SEAL_FUTURE_WRITE)) {
                 close(again);
                 continue; /* the control page, which all ranks write */
             }
             tried++;
+            assert_true(seals & F_SEAL_SEAL);
             assert_true(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, again, 0) ==
                         MAP_FAILED);
             assert_int_equal(pwrite(again, "x", 1, 0), -1);
@@ -108,7 +107,7 @@ static void a_shard_that_is_opened_again_cannot_be_written_or_resized(void **sta
     ok(dds_comm_allgather(world, &pid, sizeof pid, pids));
     for (int rank = 0; rank < ranks; rank++)
         assert_true(reopened(pids[rank]) > 0);
-    meet();
+    meet(); /* none ends before all have looked */
 }
 
 static void shards_have_no_name(void **state)
