@@ -1,7 +1,7 @@
 /* Row copies for one instruction set: -DDDS_ISA=avx2 -mavx2 and so on.  Everything below
  * dds_gather_<isa> is inlined with a constant kind, and a constant size for the commonest small rows.
  * Each choice was measured: `ddstore-bench --case kernels` prints the table. */
-#include "kernel.h"
+#include "transport/kernels/kernel.h"
 
 #include <immintrin.h>
 #include <string.h>
