@@ -39,7 +39,7 @@ def arguments():
                         help="the program does not tell what it left open")
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
-    options.expected = {rank: ("exit", 0) for rank in range(options.ranks)}
+    options.expected = dict.fromkeys(range(options.ranks), ("exit", 0))
     for text in options.expect:
         rank, _, end = text.partition("=")
         kind, _, number = end.partition(":")
