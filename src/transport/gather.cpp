@@ -21,7 +21,8 @@ struct Kernel {
     dds_gather_fn* gather;
     bool (*runs)(const Processor&);
 };
-constexpr Kernel kKernels[] = {  // the best last
+constexpr Kernel kKernels[] = {
+    // the best last
     {"sse2", dds_gather_sse2, [](const Processor&) { return true; }},
     {"avx2", dds_gather_avx2, [](const Processor& cpu) { return cpu.avx2; }},
     {"avx512", dds_gather_avx512, [](const Processor& cpu) { return cpu.avx512; }},
@@ -93,8 +94,8 @@ void gather(const GatherPlan& plan, const std::byte* const* src, int64_t n, size
             std::byte* dst)
 {
     const Kernel* kernel = choice.kernel.load(std::memory_order_relaxed);
-    kernel->gather(reinterpret_cast<const char* const*>(src), n, row,
-                   reinterpret_cast<char*>(dst), plan.kind, plan.ahead, plan.primed);
+    kernel->gather(reinterpret_cast<const char* const*>(src), n, row, reinterpret_cast<char*>(dst),
+                   plan.kind, plan.ahead, plan.primed);
 }
 
 const char* gather_kernel() { return choice.kernel.load(std::memory_order_relaxed)->name; }

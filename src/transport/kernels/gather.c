@@ -35,11 +35,11 @@ typedef uint32_t Word4 __attribute__((aligned(1), may_alias));
 typedef uint16_t Word2 __attribute__((aligned(1), may_alias));
 
 /* Two overlapping words make any size between one and two of them. */
-#define ENDS(type, d, s, n)                                                             \
-    do {                                                                                \
+#define ENDS(type, d, s, n)                                                                       \
+    do {                                                                                          \
         const type head_ = *(const type *)(s), tail_ = *(const type *)((s) + (n) - sizeof(type)); \
-        *(type *)(d) = head_;                                                           \
-        *(type *)((d) + (n) - sizeof(type)) = tail_;                                    \
+        *(type *)(d) = head_;                                                                     \
+        *(type *)((d) + (n) - sizeof(type)) = tail_;                                              \
     } while (0)
 
 /* Less than one register.  1, 2, 4 and 8 bytes by one load: such a row is never torn. */
@@ -170,7 +170,7 @@ INLINE void rows(unsigned how, const char *const *src, int64_t n, size_t row, ch
 }
 
 #define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
+#define JOIN(a, b)  JOIN2(a, b)
 
 void JOIN(dds_gather_, DDS_ISA)(const char *const *src, int64_t n, size_t row, char *dst,
                                 uint32_t kind, size_t ahead, int64_t lead)
@@ -191,10 +191,7 @@ void JOIN(dds_gather_, DDS_ISA)(const char *const *src, int64_t n, size_t row, c
         rows(DDS_COPY_STREAM, src, n, row, dst, kind, ahead, lead);
         _mm_sfence();
         break;
-    case DDS_COPY_STRING:
-        rows(DDS_COPY_STRING, src, n, row, dst, kind, ahead, lead);
-        break;
-    default:
-        rows(DDS_COPY_MEMCPY, src, n, row, dst, kind, ahead, lead);
+    case DDS_COPY_STRING: rows(DDS_COPY_STRING, src, n, row, dst, kind, ahead, lead); break;
+    default: rows(DDS_COPY_MEMCPY, src, n, row, dst, kind, ahead, lead);
     }
 }

@@ -10,12 +10,12 @@ struct Processor {
     enum class Vendor : uint8_t { other, amd, intel };
 
     Vendor vendor = Vendor::other;
-    uint32_t family = 0;           // AMD: 25 is Zen 3 and 4, 26 is Zen 5
-    bool avx2 = false;             // each only where the system saves its registers
+    uint32_t family = 0;  // AMD: 25 is Zen 3 and 4, 26 is Zen 5
+    bool avx2 = false;    // each only where the system saves its registers
     bool avx512 = false;
-    bool fast_strings = false;     // ERMS: rep movsb is not slower than a loop for long copies
+    bool fast_strings = false;        // ERMS: rep movsb is not slower than a loop for long copies
     bool fast_short_strings = false;  // FSRM: nor for short ones
-    size_t last_cache = 0;         // bytes; a guess where the machine does not tell
+    size_t last_cache = 0;            // bytes; a guess where the machine does not tell
 };
 
 Processor ask_processor();

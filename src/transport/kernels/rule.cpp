@@ -37,7 +37,8 @@ struct Entry {
     bool (*fits)(const Processor&);
     const RuleSet& rules;
 };
-constexpr Entry kTable[] = {  // the first that fits
+constexpr Entry kTable[] = {
+    // the first that fits
     {[](const Processor& cpu) { return cpu.fast_short_strings; }, kStrings},
     {[](const Processor&) { return true; }, kLoops},
 };
