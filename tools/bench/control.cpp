@@ -1,0 +1,49 @@
+#include "control.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "options.hpp"
+
+namespace bench {
+
+void die(const char* format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("ddstore-bench: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    _exit(kFailed);
+}
+
+int make_control(size_t channels)
+{
+    const int fd = memfd_create("bench-control", 0);
+    if (fd < 0 || ftruncate(fd, static_cast<off_t>(sizeof(Control) + channels)))
+        die("no shared page: %s", strerror(errno));
+    return fd;
+}
+
+Control& map_control(int fd)
+{
+    struct stat status;
+    void* page = MAP_FAILED;
+    if (fstat(fd, &status) == 0)
+        page = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ | PROT_WRITE,
+                    MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED)
+        die("no shared page: %s", strerror(errno));
+    close(fd);
+    return *static_cast<Control*>(page);
+}
+
+}  // namespace bench

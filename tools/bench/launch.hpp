@@ -1,0 +1,11 @@
+// Starts the ranks, as copies of this program, and cleans up after them.
+#pragma once
+
+#include "options.hpp"
+
+namespace bench {
+
+// The exit status: rank 0's, or kFailed.
+int launch(const Options& options, int argc, char** argv);
+
+}  // namespace bench

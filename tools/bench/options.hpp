@@ -1,0 +1,35 @@
+// The command line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// Exit statuses.
+constexpr int kWrong = 1, kUsage = 2, kNoisy = 3, kFailed = 4;
+
+struct Options {
+    std::string what;  // --case
+    std::string path = "shm";
+    int ranks = 2;
+    int readers = 0;  // 0: all of them, up to two a core
+    std::vector<size_t> rows;
+    std::vector<int64_t> batches = {128};
+    bool json = false, huge = false, uneven = false, all = false;
+    std::string plot;
+    uint64_t seed = 1;
+    size_t total = size_t{1} << 30;  // bytes of the variable, over all ranks
+    int rounds = 0;                  // 0: as many as the case needs
+
+    // Set by the launcher for the ranks that it starts.
+    int rank = -1;
+    int control = -1;
+    std::string dir;
+};
+
+// Prints and exits for --help and for what it does not understand.
+Options parse(int argc, char** argv);
+
+}  // namespace bench

@@ -1,0 +1,102 @@
+#include "rank.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cases.hpp"
+
+namespace bench {
+namespace {
+
+struct Named {
+    const char* name;
+    Case run;
+    bool stored;   // needs a store
+    bool printed;  // by the report
+};
+constexpr Named kCases[] = {
+    {"get", read_rows, true, true},          {"get_batch", read_rows, true, true},
+    {"get_batch_all", read_all, true, true}, {"threads", read_threads, true, true},
+    {"add", add_rows, true, true},           {"kernels", kernels, false, false},
+};
+
+const Named& case_of(const std::string& name)
+{
+    return *std::find_if(std::begin(kCases), std::end(kCases),
+                         [&](const Named& c) { return name == c.name; });
+}
+
+int readers_of(const Options& options)
+{
+    if (options.readers)
+        return options.readers;
+    if (options.what == "threads" || options.what == "kernels")
+        return 1;
+    if (options.what == "get_batch_all" || options.what == "add")
+        return options.ranks;
+    const int cores_here = static_cast<int>(cores_at_start().size());
+    return options.ranks <= 2 * cores_here ? options.ranks : std::min(options.ranks, cores_here);
+}
+
+void progress(const Options& options, size_t row, int64_t batch, int done, int all)
+{
+    if (options.rank == 0)
+        fprintf(stderr, "[%d/%d] %s, rows of %zu bytes, %lld a call\n", done + 1, all,
+                options.what.c_str(), row, static_cast<long long>(batch));
+}
+
+int measure_all(Rank& rank, const Named& what)
+{
+    const Options& options = rank.options;
+    std::unique_ptr<Report> report;
+    if (rank.me == 0 && what.printed)
+        report =
+            std::make_unique<Report>(options, options.what == "threads" ? 2 : rank.readers.size());
+    int done = 0;
+    const int all = static_cast<int>(options.rows.size() * options.batches.size());
+    for (const int64_t batch : options.batches)
+        for (const size_t row : options.rows) {
+            progress(options, row, batch, done++, all);
+            const Line line = what.run(rank, row, batch);
+            if (report)
+                report->add(line);
+        }
+    return report ? report->finish() : 0;
+}
+
+}  // namespace
+
+int run_rank(const Options& options)
+{
+    setpriority(PRIO_PROCESS, 0, -20);  // where it is allowed: fewer runs are repeated
+    Control& control = map_control(options.control);
+    const int here = static_cast<int>(cores_at_start().size()), readers = readers_of(options);
+    pin({cores_at_start()[static_cast<size_t>(options.rank % here)]});
+    Rank rank{options,
+              control,
+              options.rank,
+              nullptr,
+              nullptr,
+              Team(control.all, options.rank, options.ranks, options.ranks <= here),
+              Team(control.readers, options.rank, readers, readers <= here),
+              0};
+    const Named& what = case_of(options.what);
+    if (what.stored) {
+        must(dds_comm_file(options.dir.c_str(), "bench", rank.me, options.ranks, 0, &rank.comm),
+             "dds_comm_file");
+        must(dds_init(rank.comm, nullptr, &rank.store), "dds_init");
+    }
+    const int status = measure_all(rank, what);
+    rank.all.meet();
+    if (what.stored) {
+        must(dds_free(&rank.store), "dds_free");
+        must(dds_comm_free(&rank.comm), "dds_comm_free");
+    }
+    return status;
+}
+
+}  // namespace bench
