@@ -57,6 +57,8 @@ void Helper::Shared::work()
         auto step = step_safely();
         const bool ended = !step || *step == Step::ended;
         const int64_t nap = ended || *step == Step::moved ? 0 : task->nap();
+        if (ended)
+            task.reset();  // and what it holds open, before anybody hears of the end
         lock.lock();
         if (ended) {
             end = std::move(step);
@@ -74,6 +76,7 @@ void Helper::Shared::work()
         if (stop && !ended) {
             lock.unlock();
             task->give_up(*stop);
+            task.reset();
             lock.lock();
             over = true;
         }
