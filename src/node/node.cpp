@@ -44,7 +44,7 @@ int Node::pid(int rank) const { return rank == rank_ ? getpid() : peers_.at(rank
 bool Node::dead(int rank) const
 {
     const auto at = peers_.find(rank);
-    return at != peers_.end() && at->second->liveness->dead.load(std::memory_order_acquire);
+    return at != peers_.end() && at->second && at->second->liveness->dead.load(std::memory_order_acquire);
 }
 
 int Node::dead_count() const
@@ -56,7 +56,7 @@ int Node::dead_count() const
 bool Node::gone(int rank) const
 {
     const auto at = peers_.find(rank);
-    if (at == peers_.end())
+    if (at == peers_.end() || !at->second)
         return false;
     pollfd end{at->second->fd.get(), POLLRDHUP, 0};
     return poll(&end, 1, 0) == 1;
