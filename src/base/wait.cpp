@@ -56,7 +56,7 @@ Result<Waited> wait(Operation& operation, const Patience& patience)
             if (patience.stall)
                 deadline = 0;
         }
-        if (round < patience.spins) {
+        if (round < patience.spins && step == Step::idle) {
             __builtin_ia32_pause();
             continue;
         }
@@ -72,6 +72,8 @@ Result<Waited> wait(Operation& operation, const Patience& patience)
         }
         if (now >= deadline)
             return Waited::timeout;
+        if (step == Step::moved)
+            continue;  // there is work: the processor is not given away between two pieces of it
         if (round < patience.spins + patience.yields) {
             sched_yield();
             continue;

@@ -106,7 +106,7 @@ void Agreement::publish(Op op, uint16_t tag, const Result<void>& mine,
 Result<void> Agreement::conclude(int64_t timeout_ms)
 {
     if (!control_)
-        return mine_;
+        return mine_ ? Result<void>() : own_failure();
     Waited waited = control_->collect(std::min(timeout_ms, kSayMissing));
     if (waited == Waited::timeout && timeout_ms > kSayMissing) {
         std::string names;
@@ -124,6 +124,13 @@ Result<void> Agreement::conclude(int64_t timeout_ms)
     if (poisoned() && !end)
         poison_ = end.error().text;
     return end;
+}
+
+Error Agreement::own_failure() const
+{
+    Error own = mine_.error();
+    own.rank = own.rank >= 0 ? own.rank : rank_;  // as the others have it
+    return own;
 }
 
 Error Agreement::given_up(int rank, Control::Word word) const
@@ -172,11 +179,8 @@ Result<void> Agreement::judge() const
         if (word.code == DDS_SUCCESS)
             continue;
         const int rank = ranks_[static_cast<size_t>(i)];
-        if (rank == rank_) {
-            Error own = mine_.error();
-            own.rank = own.rank >= 0 ? own.rank : rank_;  // as the others have it
-            return own;
-        }
+        if (rank == rank_)
+            return own_failure();
         Complaint complaint;
         memcpy(&complaint, control_->payload(i).data(), sizeof complaint);
         complaint.text[sizeof complaint.text - 1] = '\0';

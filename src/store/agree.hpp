@@ -61,6 +61,7 @@ public:
 private:
     std::span<const std::byte> bytes(int rank) const;
     Result<void> judge() const;
+    Error own_failure() const;
     Error given_up(int rank, Control::Word word) const;
 
     Control* control_;
