@@ -1,9 +1,8 @@
 #include "transport/kernels/processor.hpp"
 
 #include <cpuid.h>
-#include <unistd.h>
 
-#include <initializer_list>
+#include <algorithm>
 
 namespace dds {
 namespace {
@@ -17,12 +16,18 @@ Processor::Vendor vendor_of(uint32_t ebx)
     return ebx == signature_INTEL_ebx ? Processor::Vendor::intel : Processor::Vendor::other;
 }
 
-size_t last_cache()
+// The largest cache that a core can fill, as the processor tells: sysconf(3) sums up those of all
+// dies.
+size_t last_cache(Processor::Vendor vendor)
 {
-    for (const int level : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
-        if (const long bytes = sysconf(level); bytes > 0)
-            return static_cast<size_t>(bytes);
-    return kUsualCache;
+    size_t largest = 0;
+    const unsigned leaf = vendor == Processor::Vendor::amd ? 0x8000001d : 4;
+    unsigned a, b, c, d;
+    for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && a & 31; i++) {
+        const size_t ways = (b >> 22) + 1, parts = (b >> 12 & 1023) + 1, line = (b & 4095) + 1;
+        largest = std::max(largest, ways * parts * line * (size_t{c} + 1));
+    }
+    return largest ? largest : kUsualCache;
 }
 
 }  // namespace
@@ -44,7 +49,7 @@ Processor ask_processor()
     __builtin_cpu_init();  // these two also ask the system (XCR0)
     cpu.avx2 = __builtin_cpu_supports("avx2");
     cpu.avx512 = __builtin_cpu_supports("avx512f");
-    cpu.last_cache = last_cache();
+    cpu.last_cache = last_cache(cpu.vendor);
     return cpu;
 }
 
