@@ -1,15 +1,24 @@
 """Holds the manual pages against the header, the version script and the sources.
 
-    check.py NAME    one check; without a name: all of them
+check.py NAME    one check; without a name: all of them
 """
+
 import re
 import sys
 
 import pages as man
 
 SECTIONS_3 = ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUES", "EXAMPLES", "ERRORS", "SEE ALSO"]
-SECTIONS_7 = ["NAME", "DESCRIPTION", "ENVIRONMENT", "EXAMPLES", "ERROR CLASSES", "SEE ALSO",
-              "ABI HISTORY", "SECURITY"]
+SECTIONS_7 = [
+    "NAME",
+    "DESCRIPTION",
+    "ENVIRONMENT",
+    "EXAMPLES",
+    "ERROR CLASSES",
+    "SEE ALSO",
+    "ABI HISTORY",
+    "SECURITY",
+]
 
 
 def missing(what, ours, theirs):
@@ -59,10 +68,14 @@ def check_names():
         if names[0] != page.name:
             yield f"{where}: NAME begins with {names[0]}"
         yield from missing(f"{where}, NAME", names, page.prototypes())
-        yield from missing(f"{where}, links", names,
-                           [page.name] + [n for n, p in links.items() if p == page.name])
-        scope = [m[1] for line in page.sections["DESCRIPTION"]
-                 if (m := re.match(r"\.It Fn (dds_\w+) Ta (?:local|collective) Ta ", line))]
+        yield from missing(
+            f"{where}, links", names, [page.name] + [n for n, p in links.items() if p == page.name]
+        )
+        scope = [
+            m[1]
+            for line in page.sections["DESCRIPTION"]
+            if (m := re.match(r"\.It Fn (dds_\w+) Ta (?:local|collective) Ta ", line))
+        ]
         yield from missing(f"{where}, Scope", scope, page.prototypes())
 
 
@@ -129,8 +142,9 @@ def check_environment():
 def check_options():
     """ddstore-bench(1) lists the options that ddstore-bench --help explains."""
     bench = next(p for p in man.pages() if p.name == "ddstore-bench")
-    ours = {m[1] for line in bench.sections["DESCRIPTION"]
-            if (m := re.match(r"\.It Fl -(\S+)", line))}
+    ours = {
+        m[1] for line in bench.sections["DESCRIPTION"] if (m := re.match(r"\.It Fl -(\S+)", line))
+    }
     yield from missing("ddstore-bench", ours, man.bench_options() | {"help"})
 
 

@@ -2,6 +2,7 @@
 
 Messages of the compiler name the page and its line.
 """
+
 import sys
 from pathlib import Path
 

@@ -2,6 +2,7 @@
 
 Only what our own pages use is understood; anything else is an error, not a guess.
 """
+
 import re
 import shlex
 from pathlib import Path
@@ -60,8 +61,11 @@ class Page:
 
     def classes(self):
         """The error classes that ERRORS lists."""
-        return [m[1] for line in self.sections.get("ERRORS", [])
-                if (m := re.match(r"\.It Bq Er (\w+)$", line))]
+        return [
+            m[1]
+            for line in self.sections.get("ERRORS", [])
+            if (m := re.match(r"\.It Bq Er (\w+)$", line))
+        ]
 
     def program(self):
         """(line number, C source) of the program in EXAMPLES, or None where there is none."""

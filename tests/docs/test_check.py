@@ -1,4 +1,5 @@
 """Each check finds the fault it is there for: one fault at a time in a copy of the sources."""
+
 import shutil
 import sys
 import tempfile
@@ -7,14 +8,23 @@ from pathlib import Path
 import check
 import pages
 
-SOURCES = ["man", "include/ddstore.h", "src/libddstore.map", "src/base/env.cpp",
-           "tools/bench/options.cpp"]
+SOURCES = [
+    "man",
+    "include/ddstore.h",
+    "src/libddstore.map",
+    "src/base/env.cpp",
+    "tools/bench/options.cpp",
+]
 FAULTS = [  # check, file, what stands there, what shall stand there
     ("prototypes", "man/dds_get.3", '"size_t out_bytes"', '"int out_bytes"'),
     ("prototypes", "man/dds_get.3", ".Fn dds_get_batch ", ".Fn dds_get_lot "),
     ("prototypes", "src/libddstore.map", "    dds_drop;\n", ""),
-    ("prototypes", "man/dds_drop.3", ".Sh DESCRIPTION",
-     '.Ft int\n.Fn dds_rank "dds_store_t store" "int *rank"\n.Sh DESCRIPTION'),
+    (
+        "prototypes",
+        "man/dds_drop.3",
+        ".Sh DESCRIPTION",
+        '.Ft int\n.Fn dds_rank "dds_store_t store" "int *rank"\n.Sh DESCRIPTION',
+    ),
     ("structs", "man/dds_init.3", "int32_t timeout_ms;", "int32_t timeout_s;"),
     ("structs", "man/dds_info.3", "typedef struct dds_info_s {", "struct dds_info_s {"),
     ("names", "man/dds_get.3", ".Nm dds_get_batch\n", ".Nm dds_get_lot\n"),
@@ -27,8 +37,12 @@ FAULTS = [  # check, file, what stands there, what shall stand there
     ("macros", "man/ddstore.7", ".It Er DDS_ERR_PEER Pq 9", ".It Er DDS_ERR_PEER Pq 10"),
     ("macros", "man/dds_get.3", ".It Bq Er DDS_ERR_RANGE", ".It Bq Er DDS_ERR_ROW"),
     ("macros", "man/dds_type_size.3", "DDS_BFLOAT16", "DDS_BFLOAT"),
-    ("macros", "include/ddstore.h", "#define DDS_MEM_HOST 0",
-     "#define DDS_MEM_HOST 0\n#define DDS_MEM_MOON 9"),
+    (
+        "macros",
+        "include/ddstore.h",
+        "#define DDS_MEM_HOST 0",
+        "#define DDS_MEM_HOST 0\n#define DDS_MEM_MOON 9",
+    ),
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_NODE Pq", ".It Ev DDSTORE_NODES Pq"),
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_SHM Pq 0 or 1", ".It Ev DDSTORE_SHM Pq yes"),
     ("environment", "man/dds_init.3", ".Ev DDSTORE_TIMEOUT_S", ".Ev DDSTORE_TIMEOUT"),

@@ -4,6 +4,7 @@ or the point returns an error.
 
     failpoints.py SOURCES PROGRAM
 """
+
 import os
 import pathlib
 import re
@@ -25,8 +26,14 @@ def points():
 
 
 def run(outcome, *more, **env):
-    done = subprocess.run([PROGRAM, outcome, *more], env=dict(os.environ, **env), text=True,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+    done = subprocess.run(
+        [PROGRAM, outcome, *more],
+        env=dict(os.environ, **env),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=60,
+    )
     return done.returncode, done.stdout
 
 

@@ -10,6 +10,7 @@ What is left when they are gone fails the test: processes, files, names in /dev/
 objects, abstract sockets (snapshot.py), and the descriptors and threads that each rank still had
 when it left main, which report.c tells.  Exit: 0, 77, or 1 with one line a fault on stderr.
 """
+
 import argparse
 import os
 import shutil
@@ -25,18 +26,25 @@ SKIP = 77
 
 
 def arguments():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for all of it")
-    parser.add_argument("--grace", type=float, default=10.0,
-                        help="seconds for the other ranks once one has failed")
+    parser.add_argument(
+        "--grace", type=float, default=10.0, help="seconds for the other ranks once one has failed"
+    )
     parser.add_argument("--expect", action="append", default=[], metavar="RANK=exit:N|signal:N")
-    parser.add_argument("--threads", choices=["none", "any"], default="none",
-                        help="whether a rank may leave main with threads running")
+    parser.add_argument(
+        "--threads",
+        choices=["none", "any"],
+        default="none",
+        help="whether a rank may leave main with threads running",
+    )
     parser.add_argument("--preload", help="the reporting library, for programs not linked with it")
-    parser.add_argument("--no-report", action="store_true",
-                        help="the program does not tell what it left open")
+    parser.add_argument(
+        "--no-report", action="store_true", help="the program does not tell what it left open"
+    )
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
     options.expected = dict.fromkeys(range(options.ranks), ("exit", 0))
@@ -57,22 +65,41 @@ class Job:
         self.root = root
         self.work = os.path.join(root, "work")
         os.mkdir(self.work, 0o700)
-        self.pids = {}   # pid: rank, of those that run
-        self.ends = {}   # rank: ("exit" | "signal", number)
+        self.pids = {}  # pid: rank, of those that run
+        self.ends = {}  # rank: ("exit" | "signal", number)
         self.faults = []
 
     def start(self):
         for rank in range(self.options.ranks):
-            env = dict(os.environ, DDS_TEST_RANK=str(rank), DDS_TEST_SIZE=str(self.options.ranks),
-                       DDS_TEST_DIR=self.work, TMPDIR=self.work, DDS_TEST_REPORT=self.report(rank))
+            env = dict(
+                os.environ,
+                DDS_TEST_RANK=str(rank),
+                DDS_TEST_SIZE=str(self.options.ranks),
+                DDS_TEST_DIR=self.work,
+                TMPDIR=self.work,
+                DDS_TEST_REPORT=self.report(rank),
+            )
             if self.options.preload:
                 env["LD_PRELOAD"] = self.options.preload
-            actions = [(os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                       (os.POSIX_SPAWN_OPEN, 1, self.output(rank),
-                        os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-                       (os.POSIX_SPAWN_DUP2, 1, 2)]
-            pid = os.posix_spawnp(self.options.program[0], self.options.program, env, setsid=True,
-                                  file_actions=actions, setsigmask=[])
+            actions = [
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (
+                    os.POSIX_SPAWN_OPEN,
+                    1,
+                    self.output(rank),
+                    os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+                    0o600,
+                ),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
+            ]
+            pid = os.posix_spawnp(
+                self.options.program[0],
+                self.options.program,
+                env,
+                setsid=True,
+                file_actions=actions,
+                setsigmask=[],
+            )
             self.pids[pid] = rank
 
     def report(self, rank):
@@ -111,8 +138,11 @@ class Job:
                 failed_at = now
             if now >= deadline or (failed_at and now >= failed_at + self.options.grace):
                 running = ", ".join(str(rank) for rank in sorted(self.pids.values()))
-                why = f"after {self.options.timeout:g} s" if now >= deadline else \
-                    f"{self.options.grace:g} s after another rank failed"
+                why = (
+                    f"after {self.options.timeout:g} s"
+                    if now >= deadline
+                    else f"{self.options.grace:g} s after another rank failed"
+                )
                 self.faults.append(f"hang: rank {running} still ran {why}")
                 self.kill(backtraces=True)
                 return
@@ -153,8 +183,10 @@ class Job:
             if self.wrong(rank):
                 kind, number = self.ends[rank]
                 name = f" ({signal.Signals(number).name})" if kind == "signal" else ""
-                self.faults.append(f"rank {rank}: {kind} {number}{name}, not " +
-                                   " ".join(map(str, self.options.expected[rank])))
+                self.faults.append(
+                    f"rank {rank}: {kind} {number}{name}, not "
+                    + " ".join(map(str, self.options.expected[rank]))
+                )
             elif self.ends[rank][0] == "exit" and not self.options.no_report:
                 self.faults += self.left_open(rank)
         if self.faults:
@@ -169,8 +201,11 @@ class Job:
             lines = []
         if not lines or lines[-1] != "end":
             return [f"rank {rank} ended without a report of what it left open"]
-        return [f"rank {rank} left {line}" for line in lines[:-1]
-                if not (self.options.threads == "any" and line.startswith("thread"))]
+        return [
+            f"rank {rank} left {line}"
+            for line in lines[:-1]
+            if not (self.options.threads == "any" and line.startswith("thread"))
+        ]
 
     def show(self):
         for rank in range(self.options.ranks):

@@ -3,6 +3,7 @@
 Where the system allows it the test gets namespaces of its own, so that what other programs do
 meanwhile cannot be taken for a leak of the test.
 """
+
 import ctypes
 import fcntl
 import os
@@ -29,8 +30,10 @@ def isolate():
     """Take a network, a System V and a /dev/shm of our own; False where that is not allowed."""
     if libc.unshare(CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET) != 0:
         return False
-    if libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0 or \
-            libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777") != 0:
+    if (
+        libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None) != 0
+        or libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", MS_NOSUID | MS_NODEV, b"mode=1777") != 0
+    ):
         raise OSError(ctypes.get_errno(), "mount")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:  # lo starts out down
         request = struct.pack("16sH14x", b"lo", 0)
@@ -41,8 +44,11 @@ def isolate():
 
 def take():
     """The names that are there now."""
-    names = {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")} \
-        if os.path.isdir("/dev/shm") else set()
+    names = (
+        {f"/dev/shm/{name}" for name in os.listdir("/dev/shm")}
+        if os.path.isdir("/dev/shm")
+        else set()
+    )
     for kind in ("shm", "sem", "msg"):
         for words in table(f"/proc/sysvipc/{kind}"):
             names.add(f"System V {kind} {words[1]}")
@@ -70,8 +76,11 @@ def left(before, patience):
 
 def files(top):
     """Everything below `top` that is no directory."""
-    return [f"file left: {os.path.relpath(os.path.join(where, name), top)}"
-            for where, _, names in os.walk(top) for name in sorted(names)]
+    return [
+        f"file left: {os.path.relpath(os.path.join(where, name), top)}"
+        for where, _, names in os.walk(top)
+        for name in sorted(names)
+    ]
 
 
 def children():
@@ -94,8 +103,10 @@ def describe(pid):
     words = stat(pid)
     state, session = (words[0], words[3]) if words else ("?", "?")
     command = read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
-    return f"{pid} ({command or read(f'/proc/{pid}/comm').strip()}) " \
-           f"state {state} of the session {session}"
+    return (
+        f"{pid} ({command or read(f'/proc/{pid}/comm').strip()}) "
+        f"state {state} of the session {session}"
+    )
 
 
 def backtrace(pid):
@@ -103,15 +114,23 @@ def backtrace(pid):
     lines = []
     for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         where = f"/proc/{pid}/task/{thread}"
-        lines.append(f"thread {thread} ({read(where + '/comm').strip()}) "
-                     f"syscall {read(where + '/syscall').strip()}")
+        lines.append(
+            f"thread {thread} ({read(where + '/comm').strip()}) "
+            f"syscall {read(where + '/syscall').strip()}"
+        )
         lines.append(read(where + "/stack").rstrip())
     if shutil.which("gdb"):
         import subprocess
+
         try:
-            done = subprocess.run(["gdb", "-nx", "-batch", "-p", str(pid), "-ex",
-                                   "thread apply all backtrace 40"], capture_output=True, text=True,
-                                  errors="replace", timeout=30, stdin=subprocess.DEVNULL)
+            done = subprocess.run(
+                ["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all backtrace 40"],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=30,
+                stdin=subprocess.DEVNULL,
+            )
             lines.append(done.stdout)
         except subprocess.TimeoutExpired:
             lines.append("gdb took too long")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The guard tells each kind of leak, hang and failure that a program is made to show.
 
-    test_guard.py LEAKY
+test_guard.py LEAKY
 """
+
 import os
 import subprocess
 import sys
@@ -15,8 +16,12 @@ LEAKY = sys.argv[1]
 
 
 def guard(what, *options):
-    return subprocess.run([sys.executable, "-sSEB", os.path.join(HERE, "guard.py"), *options, "--",
-                           LEAKY, what], capture_output=True, text=True, timeout=120)
+    return subprocess.run(
+        [sys.executable, "-sSEB", os.path.join(HERE, "guard.py"), *options, "--", LEAKY, what],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
 
 
 class Guard(unittest.TestCase):
@@ -66,15 +71,17 @@ class Guard(unittest.TestCase):
 
     def test_a_hang_is_ended_and_shown(self):
         begin = time.monotonic()
-        done = self.tells("hang", "hang: rank 1 still ran after 0.5 s", "--ranks", "2",
-                          "--timeout", "0.5")
+        done = self.tells(
+            "hang", "hang: rank 1 still ran after 0.5 s", "--ranks", "2", "--timeout", "0.5"
+        )
         self.assertIn("where it was", done.stderr)
         self.assertIn("pause", done.stderr)
         self.assertLess(time.monotonic() - begin, 40)
 
     def test_others_do_not_wait_for_the_time_limit_when_one_fails(self):
-        done = self.tells("fail-then-hang", "rank 0: exit 3, not exit 0", "--ranks", "2",
-                          "--grace", "0.5")
+        done = self.tells(
+            "fail-then-hang", "rank 0: exit 3, not exit 0", "--ranks", "2", "--grace", "0.5"
+        )
         self.assertIn("after another rank failed", done.stderr)
 
     def test_a_crash(self):
@@ -86,8 +93,9 @@ class Guard(unittest.TestCase):
 
     def test_an_expected_death(self):
         self.passes("kill-me", "--ranks", "2", "--expect", "1=signal:9")
-        self.tells("nothing", "rank 1: exit 0, not signal 9", "--ranks", "2",
-                   "--expect", "1=signal:9")
+        self.tells(
+            "nothing", "rank 1: exit 0, not signal 9", "--ranks", "2", "--expect", "1=signal:9"
+        )
 
     def test_a_skip_is_one_of_all_ranks(self):
         self.passes("skip", "--ranks", "2", code=77)

@@ -3,6 +3,7 @@
 
 Usage: abi_complete.py SOURCE_ROOT
 """
+
 import pathlib
 import re
 import sys
@@ -38,8 +39,11 @@ def wanted(header):
 def main(root):
     root = pathlib.Path(root)
     abi = (root / "tests/project/abi.c").read_text(encoding="utf-8")
-    lines = [line for header in sorted(root.glob("include/*.h"))
-             for line in wanted(header.read_text(encoding="utf-8"))]
+    lines = [
+        line
+        for header in sorted(root.glob("include/*.h"))
+        for line in wanted(header.read_text(encoding="utf-8"))
+    ]
     missing = [line for line in lines if line not in abi]
     for line in missing:
         print(f"abi.c has no {line}...")

@@ -3,6 +3,7 @@
 
 Usage: elf.py SOURCE_ROOT LIBRARY HARDENED(0|1) [PROGRAM...]
 """
+
 import os
 import pathlib
 import re
@@ -10,13 +11,20 @@ import subprocess
 import sys
 
 # The C and C++ run-time alone: no MPI, libfabric or GPU library before the program has its own.
-NEEDED = re.compile(r"(libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libunwind|libm|libc|libpthread"
-                    r"|libdl|libatomic|ld-linux[\w-]*)\.so\.\d+")
+NEEDED = re.compile(
+    r"(libstdc\+\+|libc\+\+|libc\+\+abi|libgcc_s|libunwind|libm|libc|libpthread"
+    r"|libdl|libatomic|ld-linux[\w-]*)\.so\.\d+"
+)
 
 
 def readelf(option, path):
-    return subprocess.run(["readelf", option, "-W", path], check=True, text=True,
-                          stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C"}).stdout
+    return subprocess.run(
+        ["readelf", option, "-W", path],
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "LC_ALL": "C"},
+    ).stdout
 
 
 def soname(root):
@@ -64,12 +72,15 @@ def library_complaints(root, path, hardened):
 
 
 def main(root, library, hardened, *programs):
-    complaints = [f"{pathlib.Path(library).name}: {words}"
-                  for words in library_complaints(root, library, hardened == "1")]
+    complaints = [
+        f"{pathlib.Path(library).name}: {words}"
+        for words in library_complaints(root, library, hardened == "1")
+    ]
     for program in programs:
         name = pathlib.Path(program).name
-        complaints += [f"{name}: {words}" for words in loaded_safely(program)
-                       if "lazy" not in words]
+        complaints += [
+            f"{name}: {words}" for words in loaded_safely(program) if "lazy" not in words
+        ]
         if not re.search(r"Type:\s+DYN", readelf("-h", program)):
             complaints.append(f"{name}: not position-independent")
     for complaint in complaints:

@@ -4,6 +4,7 @@
 The public headers are set by hand.  In C a pointer's star stands at the name, in C++ at the type.
 Usage: format.py [--fix] SOURCE_ROOT [CLANG_FORMAT]
 """
+
 import difflib
 import pathlib
 import re
@@ -20,8 +21,10 @@ def formatter(named):
     """A clang-format of the version that the configuration is for, or None."""
     for name in filter(None, (named, "clang-format-14", "clang-format")):
         path = shutil.which(name)
-        if path and re.search(r"version 14\.", subprocess.run(
-                [path, "--version"], text=True, stdout=subprocess.PIPE).stdout):
+        if path and re.search(
+            r"version 14\.",
+            subprocess.run([path, "--version"], text=True, stdout=subprocess.PIPE).stdout,
+        ):
             return path
     return None
 
@@ -34,22 +37,30 @@ def main(arguments):
     if not tool:
         print("skipped: no clang-format 14")
         return SKIPPED
-    files = [path for room in ROOMS for path in sorted((root / room).rglob("*"))
-             if path.suffix in (".c", ".h", ".cpp", ".hpp")]
+    files = [
+        path
+        for room in ROOMS
+        for path in sorted((root / room).rglob("*"))
+        if path.suffix in (".c", ".h", ".cpp", ".hpp")
+    ]
     changed = 0
     for path in files:
         style = [C_STYLE] if path.suffix in (".c", ".h") else ["--style=file"]
         now = path.read_text(encoding="utf-8")
-        then = subprocess.run([tool, *style, str(path)], check=True, text=True,
-                              stdout=subprocess.PIPE).stdout
+        then = subprocess.run(
+            [tool, *style, str(path)], check=True, text=True, stdout=subprocess.PIPE
+        ).stdout
         if now == then:
             continue
         changed += 1
         if fix:
             path.write_text(then, encoding="utf-8")
         place = str(path.relative_to(root))
-        sys.stdout.writelines(difflib.unified_diff(now.splitlines(True), then.splitlines(True),
-                                                   place, place + " as formatted", n=1))
+        sys.stdout.writelines(
+            difflib.unified_diff(
+                now.splitlines(True), then.splitlines(True), place, place + " as formatted", n=1
+            )
+        )
     print(f"{len(files)} files, {changed} {'rewritten' if fix else 'to be formatted'}")
     return 1 if (changed and not fix) or not files else 0
 

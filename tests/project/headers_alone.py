@@ -3,6 +3,7 @@
 
 Usage: headers_alone.py SOURCE_ROOT COMPILER...
 """
+
 import pathlib
 import re
 import subprocess
@@ -27,10 +28,18 @@ def main(root, compilers):
     for header in sorted(include.glob("*.h")):
         for compiler in compilers:
             for language, standard in LANGUAGES:
-                command = [compiler, "-x", language, f"-std={standard}", *STRICT,
-                           f"-I{include}", "-"]
-                run = subprocess.run(command, input=sources_of(header), text=True,
-                                     stderr=subprocess.PIPE)
+                command = [
+                    compiler,
+                    "-x",
+                    language,
+                    f"-std={standard}",
+                    *STRICT,
+                    f"-I{include}",
+                    "-",
+                ]
+                run = subprocess.run(
+                    command, input=sources_of(header), text=True, stderr=subprocess.PIPE
+                )
                 done += 1
                 if run.returncode:
                     bad += 1

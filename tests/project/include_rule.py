@@ -4,6 +4,7 @@
 Also keeps MPI's and the GPU vendors' headers out of src/, and libfabric's in its own files.
 Usage: include_rule.py SOURCE_ROOT
 """
+
 import pathlib
 import re
 import sys

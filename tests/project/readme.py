@@ -3,6 +3,7 @@
 
 Usage: readme.py SOURCE_ROOT
 """
+
 import pathlib
 import re
 import sys
@@ -14,14 +15,20 @@ LINES = 100  # two screens
 def main(root):
     root = pathlib.Path(root)
     text = (root / "README.md").read_text(encoding="utf-8")
-    examples = {path: path.read_text(encoding="utf-8") for path in (root / "examples").rglob("*")
-                if path.suffix in (".c", ".py")}
+    examples = {
+        path: path.read_text(encoding="utf-8")
+        for path in (root / "examples").rglob("*")
+        if path.suffix in (".c", ".py")
+    }
     bad = 0
     blocks = re.findall(r"^```(?:c|python)\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     for block in blocks:
         # Whole, or a part of a function without its indent.
-        homes = [path for path, example in examples.items()
-                 if block in example or textwrap.indent(block, "    ") in example]
+        homes = [
+            path
+            for path, example in examples.items()
+            if block in example or textwrap.indent(block, "    ") in example
+        ]
         print(block.splitlines()[0], "...:", *(path.relative_to(root) for path in homes))
         bad += not homes
     count = text.count("\n")

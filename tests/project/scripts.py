@@ -3,6 +3,7 @@
 
 Usage: scripts.py SOURCE_ROOT
 """
+
 import os
 import pathlib
 import subprocess
@@ -14,8 +15,13 @@ SKIPPED = {".git", ".venv", "build", "subprojects", "__pycache__"}
 def files_of(root):
     """The project's own files: no build folders, no caches."""
     for folder, inner, names in os.walk(root):
-        inner[:] = [name for name in inner if name not in SKIPPED and
-                    not name.startswith("build-") and not name.endswith(("_cache", ".egg-info"))]
+        inner[:] = [
+            name
+            for name in inner
+            if name not in SKIPPED
+            and not name.startswith("build-")
+            and not name.endswith(("_cache", ".egg-info"))
+        ]
         yield from (pathlib.Path(folder) / name for name in sorted(names))
 
 

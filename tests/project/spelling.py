@@ -3,6 +3,7 @@
 
 Usage: spelling.py SOURCE_ROOT
 """
+
 import os
 import shutil
 import sys

@@ -3,6 +3,7 @@
 
 Usage: symbols.py SOURCE_ROOT LIBRARY
 """
+
 import pathlib
 import re
 import subprocess
@@ -25,8 +26,12 @@ def of_header(text):
 
 def of_library(path):
     """What it exports, as name -> version."""
-    listing = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", path],
-                             check=True, text=True, stdout=subprocess.PIPE).stdout
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", "--with-symbol-versions", path],
+        check=True,
+        text=True,
+        stdout=subprocess.PIPE,
+    ).stdout
     exports = {}
     for line in listing.splitlines():
         kind, symbol = line.split()[-2:]
@@ -39,19 +44,27 @@ def of_library(path):
 def main(root, library):
     root = pathlib.Path(root)
     listed = of_map((root / "src/libddstore.map").read_text(encoding="utf-8"))
-    declared = {name for header in sorted(root.glob("include/*.h"))
-                for name in of_header(header.read_text(encoding="utf-8"))}
+    declared = {
+        name
+        for header in sorted(root.glob("include/*.h"))
+        for name in of_header(header.read_text(encoding="utf-8"))
+    }
     exports = of_library(library)
     complaints = []
     if listed != sorted(set(listed)):
         complaints.append("libddstore.map: not sorted, or a name stands twice")
     for what, names in (("the headers", declared), ("the library", set(exports))):
-        complaints += [f"{name} is in libddstore.map, not in {what}"
-                       for name in sorted(set(listed) - names)]
-        complaints += [f"{name} is in {what}, not in libddstore.map"
-                       for name in sorted(names - set(listed))]
-    complaints += [f"{name} has the version {version!r}, not {NODE}"
-                   for name, version in sorted(exports.items()) if version != NODE]
+        complaints += [
+            f"{name} is in libddstore.map, not in {what}" for name in sorted(set(listed) - names)
+        ]
+        complaints += [
+            f"{name} is in {what}, not in libddstore.map" for name in sorted(names - set(listed))
+        ]
+    complaints += [
+        f"{name} has the version {version!r}, not {NODE}"
+        for name, version in sorted(exports.items())
+        if version != NODE
+    ]
     for complaint in complaints:
         print(complaint)
     print(f"{len(exports)} exported symbols, {len(complaints)} complaints")
