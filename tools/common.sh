@@ -141,5 +141,5 @@ build() { configure "$@" && meson compile -C "$1"; }
 # The Python package, built from this tree and installed in the environment.
 python_package() {
     python -m pip install --no-build-isolation --no-deps --progress-bar off \
-        -Cbuild-dir="$root/build/python" "$root"
+        --config-settings=build-dir="$root/build/python" "$root"
 }
