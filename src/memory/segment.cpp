@@ -93,7 +93,7 @@ Result<Segment> Segment::create(const char* name, size_t bytes, Sharing sharing,
     return made;
 }
 
-Result<Segment> Segment::attach(Fd fd, size_t bytes, Sharing sharing)
+Result<Segment> Segment::attach(const Fd& fd, size_t bytes, Sharing sharing)
 {
     struct stat status;
     if (fstat(fd.get(), &status) != 0)

@@ -22,8 +22,8 @@ public:
     // `bytes` of zeros, sealed; the memory is taken when it is touched.  `huge` advises huge pages.
     static Result<Segment> create(const char* name, size_t bytes, Sharing sharing, bool huge);
     // Another process's segment, whose descriptor it sent: it must be what `sharing` promises and
-    // have `bytes`.  The descriptor is closed; the mapping stays.
-    static Result<Segment> attach(Fd fd, size_t bytes, Sharing sharing);
+    // have `bytes`.  The mapping stays when the descriptor is closed.
+    static Result<Segment> attach(const Fd& fd, size_t bytes, Sharing sharing);
 
     Segment() = default;
     Segment(Segment&& other) noexcept;

@@ -75,18 +75,40 @@ Result<void> Node::check(const Message& message, int rank) const
     return {};
 }
 
-void Node::show(uint32_t id, const Segment& segment, std::shared_ptr<const void> keep)
+void Node::show(uint32_t id, const Segment& segment, bool once, std::shared_ptr<const void> keep)
+{
+    struct Undo {
+        Node& node;
+        uint32_t id;
+        bool all = false;
+        ~Undo()
+        {
+            if (!all)
+                node.withdraw(id);
+        }
+    } undo{*this, id};
+    const Message out = message(once ? Message::kOnce : Message::kSegment, id, segment.bytes());
+    for (const auto& [rank, peer] : peers_)
+        peer->outbox.push_back({out, segment.fd(), keep});
+    undo.all = true;
+}
+
+void Node::withdraw(uint32_t id)
 {
     for (const auto& [rank, peer] : peers_)
-        peer->outbox.push_back({message(Message::kSegment, id, segment.bytes()), segment.fd(), keep});
+        std::erase_if(peer->outbox, [id](const auto& out) {
+            return out.message.kind != Message::kPage && out.message.id == id;
+        });
 }
 
 // Sends and receives in turns: a rank whose queue is full waits for one that is sending itself.
 class Node::Settling final : public Operation {
 public:
     Settling(Node& node, std::span<const Awaited> awaited, uint16_t kind)
-        : node_(node), awaited_(awaited), kind_(kind), segments_(awaited.size())
+        : node_(node), awaited_(awaited), kind_(kind)
     {
+        for (const auto& [rank, peer] : node_.peers_)
+            std::erase_if(peer->inbox, [this, rank = rank](const auto& in) { return vain(rank, in); });
     }
 
     Result<Step> step() override
@@ -97,11 +119,11 @@ public:
             all = all && peer->outbox.empty();
         }
         for (size_t i = 0; i < awaited_.size(); i++) {
-            if (segments_[i].data())
+            if (here(i))
                 continue;
             DDS_TRY(pull(awaited_[i], moved));
-            DDS_TRY(take(i));
-            if (segments_[i].data())
+            DDS_TRY(take(awaited_[i]));
+            if (here(i))
                 moved = true;
             else
                 all = false;
@@ -115,7 +137,7 @@ public:
     int missing() const
     {
         for (size_t i = 0; i < awaited_.size(); i++)
-            if (!segments_[i].data())
+            if (!here(i))
                 return awaited_[i].rank;
         for (const auto& [rank, peer] : node_.peers_)
             if (!peer->outbox.empty())
@@ -123,9 +145,18 @@ public:
         return -1;
     }
 
-    std::vector<Segment> segments() { return std::move(segments_); }
-
 private:
+    bool here(size_t i) const { return awaited_[i].to->data() != nullptr; }
+
+    // Of a call that failed, and not to be asked for again.
+    bool vain(int rank, const Peer::Incoming& in) const
+    {
+        return in.kind == Message::kOnce &&
+               std::none_of(awaited_.begin(), awaited_.end(), [&](const Awaited& awaited) {
+                   return awaited.rank == rank && awaited.id == in.id;
+               });
+    }
+
     // A rank that could not show its memory says so in the round that follows; its code is ours then.
     Result<void> look_for_failures() const
     {
@@ -134,7 +165,7 @@ private:
             const int rank = awaited_[i].rank;
             const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
             const auto word = node_.control_->ahead(static_cast<int>(at));
-            if (!segments_[i].data() && word && word->code != DDS_SUCCESS)
+            if (!here(i) && word && word->code != DDS_SUCCESS)
                 return fail_rank(word->code, rank, "rank %d failed before it showed its memory", rank);
         }
         return {};
@@ -175,22 +206,23 @@ private:
             if (!(*got)->descriptor)
                 return fail_rank(DDS_ERR_PEER, awaited.rank, "rank %d has no memory to show",
                                  awaited.rank);
-            peer.inbox.push_back({message.kind, message.id, message.bytes,
-                                  std::move((*got)->descriptor)});
+            Peer::Incoming in{message.kind, message.id, message.bytes, std::move((*got)->descriptor)};
+            if (!vain(awaited.rank, in))
+                peer.inbox.push_back(std::move(in));
             moved = true;
         }
     }
 
-    Result<void> take(size_t i)
+    Result<void> take(const Awaited& awaited)
     {
-        const Awaited& awaited = awaited_[i];
+        const bool page = kind_ == Message::kPage;
         auto& inbox = node_.peers_.at(awaited.rank)->inbox;
         for (auto at = inbox.begin(); at != inbox.end(); ++at) {
-            if (at->kind != kind_ || at->id != awaited.id)
+            if ((at->kind == Message::kPage) != page || at->id != awaited.id)
                 continue;
-            DDS_LET(segment, Segment::attach(std::move(at->descriptor), awaited.bytes,
-                                             kind_ == Message::kPage ? Sharing::write : Sharing::read));
-            segments_[i] = std::move(segment);
+            DDS_LET(segment, Segment::attach(at->descriptor, awaited.bytes,
+                                             page ? Sharing::write : Sharing::read));
+            *awaited.to = std::move(segment);
             inbox.erase(at);
             break;
         }
@@ -206,15 +238,14 @@ private:
     Node& node_;
     std::span<const Awaited> awaited_;
     uint16_t kind_;
-    std::vector<Segment> segments_;
 };
 
-Result<std::vector<Segment>> Node::settle(std::span<const Awaited> awaited, int64_t timeout_ms)
+Result<void> Node::settle(std::span<const Awaited> awaited, int64_t timeout_ms)
 {
     Settling settling(*this, awaited, Message::kSegment);
     DDS_LET(waited, wait(settling, {.timeout_ms = timeout_ms}));
     if (waited == Waited::ended)
-        return settling.segments();
+        return {};
     const int rank = settling.missing();
     if (waited == Waited::interrupted)
         return fail_rank(DDS_ERR_INTERRUPTED, rank, "interrupted while waiting for the memory of "
@@ -239,7 +270,7 @@ Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_m
         for (const auto& [rank, peer] : peers_)
             peer->outbox.push_back({message(Message::kPage, 0, bytes), page.fd(), nullptr});
     } else {
-        awaited.push_back({ranks_.front(), 0, bytes});
+        awaited.push_back({ranks_.front(), 0, bytes, &page});
     }
     Settling settling(*this, awaited, Message::kPage);
     DDS_LET(waited, wait(settling, {.timeout_ms = timeout_ms}));
@@ -247,8 +278,6 @@ Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_m
         return fail_rank(waited == Waited::timeout ? DDS_ERR_TIMEOUT : DDS_ERR_INTERRUPTED,
                          ranks_.front(), "rank %d did not share the control page", ranks_.front());
     DDS_TRY(std::move(mine));
-    if (auto segments = settling.segments(); !segments.empty())
-        page = std::move(segments.front());
 
     std::bitset<1024> cpus;
     std::vector<std::shared_ptr<Liveness>> liveness;

@@ -59,16 +59,20 @@ public:
     // The peer's end of the connection, asked now and not when the watcher gets to run.
     bool gone(int rank) const;
 
-    // Show a segment to every rank of the node; it goes out in settle(), `keep` holds it till then.
-    void show(uint32_t id, const Segment& segment, std::shared_ptr<const void> keep);
-    // Move descriptors until ours are out and the segments that are awaited are in; PEER where a
-    // rank is gone.  TIMEOUT names the rank that was waited for.
+    // Show a segment to every rank of the node, or to none where memory lacks; it goes out in
+    // settle(), `keep` holds it till then.  `once`: who does not take it in its next settle() never
+    // will.
+    void show(uint32_t id, const Segment& segment, bool once, std::shared_ptr<const void> keep);
+    void withdraw(uint32_t id);  // what of it is not out yet
+    // Move descriptors until ours are out and the segments that are awaited are in, each put where
+    // it goes as it comes; PEER where a rank is gone.  TIMEOUT names the rank that was waited for.
     struct Awaited {
         int rank;
         uint32_t id;
         size_t bytes;
+        Segment* to;
     };
-    Result<std::vector<Segment>> settle(std::span<const Awaited> awaited, int64_t timeout_ms);
+    Result<void> settle(std::span<const Awaited> awaited, int64_t timeout_ms);
 
 private:
     struct Peer;

@@ -10,7 +10,7 @@ namespace dds {
 struct Node::Message {
     static constexpr uint32_t kMagic = 0x4e534444;  // "DDSN"
     static constexpr uint16_t kVersion = 1;
-    static constexpr uint16_t kHello = 1, kPage = 2, kSegment = 3;
+    static constexpr uint16_t kHello = 1, kPage = 2, kSegment = 3, kOnce = 4;
 
     uint32_t magic;
     uint16_t version, kind;

@@ -9,6 +9,11 @@ namespace dds {
 Store::Adding::~Adding()
 {
     unuse();
+    // An arena of its own goes with the variable that it was made for.
+    if (variable_ && variable_->block.arena && variable_->block.arena->own) {
+        store_.node_->withdraw(variable_->block.arena->id);
+        store_.shown_.erase(variable_->block.arena->id);
+    }
 }
 
 // Everything that follows from the cards alone.
@@ -85,11 +90,12 @@ Result<void> Store::Adding::show()
     if (!block.arena || store_.shown_.count(block.arena->id))
         return {};
     Router& router = *store_.router_;
+    std::set<uint32_t> shown{block.arena->id};  // before it is out: its note can fail no more
     if (router.has(Way::shared))
         DDS_TRY(router.shared().expose(block.arena->id, block, own_.key));
     if (router.has(Way::wire))
         DDS_TRY(router.wire()->expose(block.arena->id, block, own_.key));
-    store_.shown_.insert(block.arena->id);
+    store_.shown_.merge(shown);
     return {};
 }
 

@@ -7,7 +7,7 @@ namespace dds {
 
 Result<void> Shm::expose(uint32_t segment, const Block& block, Key&)
 {
-    node_->show(segment, block.arena->segment, block.arena);
+    node_->show(segment, block.arena->segment, block.arena->own, block.arena);
     return {};
 }
 
@@ -18,14 +18,15 @@ Result<void> Shm::expose(uint32_t, std::span<const std::byte>, Key&)
 
 Result<void> Shm::attach(std::span<const Attach> segments, int64_t timeout_ms)
 {
+    // A descriptor comes once: its place is made before, and one that comes stays where another fails.
     std::vector<Node::Awaited> awaited;
-    for (const Attach& segment : segments)
-        awaited.push_back({static_cast<int>(segment.peer), segment.segment, segment.bytes});
-    DDS_LET(arrived, node_->settle(awaited, timeout_ms));
-    const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < segments.size(); i++)
-        maps_[place(segments[i].peer, segments[i].segment)] = std::move(arrived[i]);
-    return {};
+    {
+        const std::lock_guard lock(mutex_);
+        for (const Attach& segment : segments)
+            awaited.push_back({static_cast<int>(segment.peer), segment.segment, segment.bytes,
+                               &maps_[place(segment.peer, segment.segment)]});
+    }
+    return node_->settle(awaited, timeout_ms);
 }
 
 bool Shm::attached(uint32_t peer, uint32_t segment) const
