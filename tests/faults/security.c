@@ -161,9 +161,7 @@ static int knock(void)
             send(fd, "hello", 5, MSG_NOSIGNAL);
             knocked++;
             if (recvmsg(fd, &message, 0) > 0)
-                return 2; /* it talked to us */
-            if (message.msg_controllen != 0)
-                return 3; /* it gave us a descriptor */
+                return message.msg_controllen ? 3 : 2; /* a descriptor, or some word, to us */
         }
         close(fd);
     }
