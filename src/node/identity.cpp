@@ -1,12 +1,15 @@
 #include "node/identity.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 #include "base/env.hpp"
+#include "base/fd.hpp"
 
 namespace dds {
 namespace {
@@ -30,10 +33,14 @@ Result<NodeId> node_identity()
 {
     if (const auto named = env::text("DDSTORE_NODE"))
         return digest("named:" + *named);
-    std::ifstream file("/proc/sys/kernel/random/boot_id");
-    std::string boot;
+    const Fd file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (!file && (errno == EMFILE || errno == ENFILE))
+        return fail_errno(errno, "/proc/sys/kernel/random/boot_id");
+    char text[64];
+    const ssize_t n = file ? read(file.get(), text, sizeof text) : -1;
+    const std::string boot(text, n > 0 ? static_cast<size_t>(n) : 0);
     struct stat net;
-    if (!(file >> boot) || stat("/proc/self/ns/net", &net) != 0)
+    if (boot.empty() || stat("/proc/self/ns/net", &net) != 0)
         return fail(DDS_ERR_UNSUPPORTED, "cannot tell which node this is without /proc "
                     "(boot_id and ns/net); set DDSTORE_NODE to the node's name");
     return digest(boot + ":" + std::to_string(net.st_dev) + ":" + std::to_string(net.st_ino));

@@ -14,6 +14,7 @@ namespace dds {
 namespace {
 
 constexpr uint32_t kProtocol = 1;
+constexpr int64_t kLastWords = 10'000;  // ms to hear why the others failed
 
 // What goes round first: of the same size in every version, so that versions can tell each other.
 struct InitCard {
@@ -196,8 +197,18 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
         DDS_LET(router, Router::open(*node, rank, comm->size()));
         store->router_ = std::move(router);
+        uint64_t incarnation = 0;
+        if (!clock::random(&incarnation, sizeof incarnation))
+            return fail(DDS_ERR_UNSUPPORTED, "the system gives no random numbers (getrandom)");
+        unsigned char id[16];
+        memcpy(id, node->store_id().data(), sizeof id);
+        store->arenas_ = std::make_unique<Arenas>(id, incarnation);
+        store->agreement_ = std::make_unique<Agreement>(*node, rank);
         return {};
     }();
+    // Its descriptors may be those that the communicator needs to tell the others.
+    if (!mine)
+        node.reset();
 
     EndCard end{DDS_SUCCESS, -1, {}};
     if (!mine) {
@@ -205,16 +216,14 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         end.rank = mine.error().rank;
         write_text(mine.error(), end.text);
     }
-    DDS_LET(ends, exchange(*comm, end, store->collective_ms(), node.get()));
-    DDS_TRY(first_failure<EndCard>(ends, rank, mine));
-
-    uint64_t incarnation = 0;
-    if (!clock::random(&incarnation, sizeof incarnation))
-        return fail(DDS_ERR_UNSUPPORTED, "the system gives no random numbers (getrandom)");
-    unsigned char id[16];
-    memcpy(id, node->store_id().data(), sizeof id);
-    store->arenas_ = std::make_unique<Arenas>(id, incarnation);
-    store->agreement_ = std::make_unique<Agreement>(*node, rank);
+    // A rank that failed has no need of the others, but for the cause.  It does not watch them either:
+    // one whose door it found closed may have failed, too, and be about to tell why.
+    const auto ends = exchange(*comm, end, mine ? store->collective_ms()
+                                                : std::min(store->collective_ms(), kLastWords),
+                               mine ? node.get() : nullptr);
+    if (!ends)
+        return mine ? ends.error() : mine.error();
+    DDS_TRY(first_failure<EndCard>(*ends, rank, mine));
     return store;
 }
 
