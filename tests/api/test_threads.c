@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-enum { kThreads = 4, kRow = 72, kBatch = 40 };
+enum { kThreads = 3, kRow = 72, kBatch = 40, kRounds = 8 };
 
 static shards_t shards;
 static atomic_bool stop;
@@ -102,7 +102,7 @@ static void other_variables_come_and_go_while_threads_read(void **state)
     start(readers, store, none);
     char data[4096];
     memset(data, my_rank, sizeof data);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 20; i++) {
         char out = 0;
         ok(dds_add(store, "other", 1, sizeof data, DDS_UINT8, data, NULL));
         ok(dds_create(store, "third", 10, 1, DDS_FLOAT64, NULL));
@@ -121,7 +121,7 @@ static void a_drop_while_threads_read_ends_their_reads_cleanly(void **state)
     (void)state;
     /* STATE: of a request that was open */
     static const int ends[] = {DDS_ERR_NOTFOUND, DDS_ERR_STATE, 0};
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < kRounds; i++) {
         reader_t readers[kThreads];
         add_shards(store, &shards, "x", kRow, 500, 83);
         meet();
@@ -140,7 +140,7 @@ static void a_free_while_threads_read_ends_their_reads_cleanly(void **state)
     (void)state;
     /* PEER: of rows in the memory of a rank that has left */
     const int ends[] = {DDS_ERR_STATE, path_under_test() == DDS_PATH_CMA ? DDS_ERR_PEER : 0, 0};
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < kRounds; i++) {
         reader_t readers[kThreads];
         dds_store_t other = open_store();
         add_shards(other, &shards, "x", kRow, 500, 84);
@@ -193,7 +193,7 @@ static void threads_that_come_and_go_leave_nothing(void **state)
 {
     (void)state;
     add_shards(store, &shards, "x", kRow, 500, 86);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 50; i++) {
         pthread_t threads[3];
         for (int k = 0; k < 3; k++)
             assert_int_equal(pthread_create(&threads[k], NULL, read_once, NULL), 0);

@@ -158,8 +158,8 @@ class Job:
 
     def kill(self, backtraces):
         if backtraces:
-            for pid, rank in self.pids.items():
-                print(f"---- rank {rank}, where it was\n{snapshot.backtrace(pid)}", file=sys.stderr)
+            for pid, text in snapshot.backtraces(self.pids).items():
+                print(f"---- rank {self.pids[pid]}, where it was\n{text}", file=sys.stderr)
         for pid in self.pids:
             os.kill(pid, signal.SIGKILL)
         while self.pids:

@@ -109,32 +109,42 @@ def describe(pid):
     )
 
 
-def backtrace(pid):
-    """Where each thread of a process is: by gdb, and by what the kernel says."""
-    lines = []
-    for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
-        where = f"/proc/{pid}/task/{thread}"
-        lines.append(
-            f"thread {thread} ({read(where + '/comm').strip()}) "
-            f"syscall {read(where + '/syscall').strip()}"
-        )
-        lines.append(read(where + "/stack").rstrip())
+def backtraces(pids, seconds=20):
+    """Where each thread of each process is: by what the kernel says, and by gdb."""
+    debuggers = {}
     if shutil.which("gdb"):
         import subprocess
 
-        try:
-            done = subprocess.run(
+        for pid in pids:
+            debuggers[pid] = subprocess.Popen(
                 ["gdb", "-nx", "-batch", "-p", str(pid), "-ex", "thread apply all backtrace 40"],
-                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                timeout=30,
-                stdin=subprocess.DEVNULL,
             )
-            lines.append(done.stdout)
+    texts = {pid: in_kernel(pid) for pid in pids}
+    end = time.monotonic() + seconds
+    for pid, debugger in debuggers.items():
+        try:
+            texts[pid] += debugger.communicate(timeout=max(0.1, end - time.monotonic()))[0]
         except subprocess.TimeoutExpired:
-            lines.append("gdb took too long")
-    return "\n".join(lines)
+            debugger.kill()
+            debugger.communicate()
+            texts[pid] += "gdb took too long"
+    return texts
+
+
+def in_kernel(pid):
+    text = ""
+    for thread in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
+        where = f"/proc/{pid}/task/{thread}"
+        text += (
+            f"thread {thread} ({read(where + '/comm').strip()}) "
+            f"syscall {read(where + '/syscall').strip()}\n{read(where + '/stack').rstrip()}\n"
+        )
+    return text
 
 
 def read(path):
