@@ -12,7 +12,7 @@
 namespace dds {
 
 struct alignas(128) StoreSlot {
-    std::atomic<uint64_t> live{0};    // the handle, while it is open
+    std::atomic<uint64_t> live{0};  // the handle, while it is open
     Store* store = nullptr;
     uint64_t last = 0;                // the handle given out last
     std::atomic<uint64_t> forked{0};  // the parent's handle that was here at the fork
@@ -27,12 +27,16 @@ inline StoreSlot& slot_of(uint64_t handle) { return store_slots[handle >> 2 & (k
 class Visit {
 public:
     explicit Visit(dds_store_t store) : Visit(reinterpret_cast<uint64_t>(store)) {}
-    explicit Visit(uint64_t handle) : handle_(handle), slot_(slot_of(handle)), reader_(Readers::mine())
+    explicit Visit(uint64_t handle)
+        : handle_(handle), slot_(slot_of(handle)), reader_(Readers::mine())
     {
-        if (!reader_) [[unlikely]]
-            return;
-        Readers::announce(reader_, handle);
-        open_ = slot_.live.load(std::memory_order_acquire) == handle && handle != 0;
+        if (reader_) [[likely]]
+            enter();
+    }
+    Visit(dds_store_t store, Reader& reader)
+        : handle_(reinterpret_cast<uint64_t>(store)), slot_(slot_of(handle_)), reader_(&reader)
+    {
+        enter();
     }
     ~Visit()
     {
@@ -49,6 +53,12 @@ public:
     [[gnu::cold]] Error refusal() const;
 
 private:
+    void enter()
+    {
+        Readers::announce(reader_, handle_);
+        open_ = slot_.live.load(std::memory_order_acquire) == handle_ && handle_ != 0;
+    }
+
     uint64_t handle_;
     StoreSlot& slot_;
     Reader* reader_;

@@ -63,7 +63,7 @@ bool left_in_time(const std::atomic<uint64_t>& slot, uint64_t token, int64_t dea
 
 }  // namespace
 
-thread_local Reader* Readers::current_ = nullptr;
+constinit thread_local Reader* Readers::current_ = nullptr;
 
 Reader* Readers::enrol()
 {

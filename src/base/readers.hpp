@@ -14,13 +14,15 @@ namespace dds {
 struct alignas(128) Reader {
     std::atomic<uint64_t> using_{0};  // count << 32 | low half of the token; 0: nothing
     uint32_t count = 0;
-    uint32_t index = 0;               // unique among the slots, reused by later threads
+    uint32_t index = 0;  // unique among the slots, reused by later threads
 
     // The thread's last variable (store/lookup): valid while `version` is the table's.
     uint64_t version = 0;
     alignas(16) unsigned char key[16] = {};
     void* variable = nullptr;
     void* counters = nullptr;
+    const void* quick = nullptr;  // the same where one small row of it is read without a call
+    uint32_t name_bits = 0;       // which of the key's bytes the name has, its end included
 
     // What the thread used when it called a callback of the user, which may call us again.
     static constexpr int kHeld = 8;
@@ -40,6 +42,7 @@ public:
             return reader;
         return enrol();
     }
+    static Reader* known() { return current_; }  // NULL: this thread has not read yet
     // Announce and withdraw the use of what `token` stands for; nothing of it may be touched before
     // the caller has seen, after this, that the token is still live.
     static void announce(Reader* reader, uint64_t token)
@@ -71,7 +74,7 @@ private:
     static Reader* enrol();
     // Initial-exec: one load, where __tls_get_addr costs 25 ns a read (and 8 bytes of static TLS
     // are always left for a library that is loaded late).
-    static thread_local Reader* current_ __attribute__((tls_model("initial-exec")));
+    static constinit thread_local Reader* current_ __attribute__((tls_model("initial-exec")));
 };
 
 }  // namespace dds

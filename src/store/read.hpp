@@ -8,6 +8,16 @@
 
 namespace dds {
 
+constexpr size_t kQuickRow = 4096;  // longer ones are cut and prefetched
+
+// Whether get_quick() knows how to read it.
+inline bool is_quick(const Mapped& v)
+{
+    const bool cut =
+        v.kind == Partition::Kind::buckets || (v.kind != Partition::Kind::skewed && v.own >= 0);
+    return cut && v.whole && !v.profiled && v.row > 0 && v.row <= kQuickRow;
+}
+
 // The variable of that name, by what the thread used last or by the table.
 inline Variable* look_up(Store& store, Reader& reader, const char* name)
 {
@@ -15,7 +25,8 @@ inline Variable* look_up(Store& store, Reader& reader, const char* name)
     const __m128i now = _mm_load_si128(reinterpret_cast<const __m128i*>(key.bytes));
     const __m128i last = _mm_load_si128(reinterpret_cast<const __m128i*>(reader.key));
     const uint64_t version = store.table().version();
-    if (_mm_movemask_epi8(_mm_cmpeq_epi8(now, last)) == 0xffff && reader.version == version) [[likely]] {
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(now, last)) == 0xffff && reader.version == version)
+        [[likely]] {
         auto* variable = static_cast<Variable*>(reader.variable);
         if (key.is_short || variable->name == name) [[likely]]
             return variable;
@@ -27,6 +38,8 @@ inline Variable* look_up(Store& store, Reader& reader, const char* name)
     reader.variable = variable;
     memcpy(reader.key, key.bytes, sizeof key.bytes);
     reader.version = version;
+    reader.name_bits = static_cast<uint32_t>((uint64_t{2} << strnlen(name, 15)) - 1);
+    reader.quick = key.is_short && is_quick(variable->mapped) ? &variable->mapped : nullptr;
     return variable;
 }
 
@@ -40,42 +53,42 @@ inline size_t bytes_of(int64_t n, size_t row)
 // Addresses for one pass of the copy: on the stack.
 constexpr int64_t kPass = 1024;
 
-// A row's address, and whether the row is our own, for each kind of partition.
+// Run `work` with what finds a row's address, for each kind of partition; `mine` becomes how many of
+// the n rows that it looked for are our own.
 template <class Work>
-inline auto with_locator(const Mapped& v, Work work)
+inline auto with_locator(const Mapped& v, int64_t n, int64_t& mine, Work work)
 {
     const size_t row = v.row;
     switch (v.kind) {
     case Partition::Kind::none:
     case Partition::Kind::one: {
         const std::byte* base = v.base0;
-        const int64_t own = v.own == 0;
-        return work([=](int64_t g, int64_t& mine) {
-            mine += own;
-            return base + static_cast<size_t>(g) * row;
-        });
+        mine = v.own == 0 ? n : 0;
+        return work([=](int64_t g) { return base + static_cast<size_t>(g) * row; });
     }
     case Partition::Kind::two: {
         // A mask: a branch on a random row is mispredicted half the time.
         const std::byte* base = v.base0;
         const std::ptrdiff_t step = v.base1 - v.base0;
         const int64_t split = v.split;
-        const int64_t own0 = v.own == 0, own1 = (v.own == 1) - own0;
-        return work([=](int64_t g, int64_t& mine) {
+        int64_t seconds = 0;
+        const auto result = work([=, &seconds](int64_t g) {
             const std::ptrdiff_t second = -static_cast<std::ptrdiff_t>(g >= split);
-            mine += own0 + (own1 & second);
+            seconds -= second;
             return base + (step & second) + static_cast<size_t>(g) * row;
         });
+        mine = v.own == 0 ? n - seconds : v.own == 1 ? seconds : 0;
+        return result;
     }
     case Partition::Kind::buckets:
-        return work([&v, row](int64_t g, int64_t& mine) {
+        return work([&v, row, &mine](int64_t g) {
             const int shard = shard_by_bucket(v.starts, v.buckets, v.shift, g);
             mine += shard == v.own;
             return v.bases[shard] + static_cast<size_t>(g) * row;
         });
     case Partition::Kind::skewed: break;
     }
-    return work([&v, row](int64_t g, int64_t& mine) {
+    return work([&v, row, &mine](int64_t g) {
         const int shard = shard_by_search(v.starts, v.buckets, v.shift, g);
         mine += shard == v.own;
         return v.bases[shard] + static_cast<size_t>(g) * row;
@@ -98,7 +111,8 @@ inline int64_t first_bad(const Mapped& v, int64_t n, const int64_t* rows)
 
 // Copy n rows of a variable that is mapped whole.  Returns the place of a bad row, before a byte has
 // moved, or n; `mine` counts the rows of our own shard.
-inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std::byte* out, int64_t& mine)
+inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std::byte* out,
+                           int64_t& mine)
 {
     if (n > kPass || v.row == 0)
         if (const int64_t bad = first_bad(v, n, rows); bad < n || v.row == 0)
@@ -106,7 +120,7 @@ inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std:
     const std::byte* from[kPass];
     const GatherPlan plan = gather_plan(v.row, n);
     std::atomic_thread_fence(std::memory_order_acquire);
-    return with_locator(v, [&](auto locate) {
+    return with_locator(v, n, mine, [&](auto locate) {
         for (int64_t at = 0; at < n; at += kPass) {
             const int64_t m = std::min(kPass, n - at);
             const int64_t primed = std::min(plan.primed, m);
@@ -115,19 +129,59 @@ inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std:
                 const int64_t g = rows[at + i];
                 if (static_cast<uint64_t>(g) >= v.total) [[unlikely]]
                     return at + i;
-                from[i] = locate(g, mine);
+                from[i] = locate(g);
                 gather_prime(from[i], v.row);
             }
             for (; i < m; i++) {
                 const int64_t g = rows[at + i];
                 if (static_cast<uint64_t>(g) >= v.total) [[unlikely]]
                     return at + i;
-                from[i] = locate(g, mine);
+                from[i] = locate(g);
             }
             gather(plan, from, m, v.row, out + static_cast<size_t>(at) * v.row);
         }
         return n;
     });
+}
+
+// Read one row where all is as most often: of the variable that the thread used last, and small.
+// Neighbouring calls overlap in the processor as far as its window holds their instructions (256 on
+// Zen 3), so that each of them counts: no call and no loop up to 64 bytes.  False: not done.
+inline bool get_quick(Store& store, const Reader& reader, const char* name, int64_t g,
+                      std::byte* out, size_t out_bytes)
+{
+    if (!readable_at_once(name)) [[unlikely]]
+        return false;
+    const auto* last = reinterpret_cast<const __m128i*>(reader.key);
+    const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(name)),
+                                        _mm_load_si128(last));
+    const auto* v = static_cast<const Mapped*>(reader.quick);
+    if (~_mm_movemask_epi8(same) & reader.name_bits || !v ||
+        reader.version != store.table().version() || v->row > out_bytes ||
+        static_cast<uint64_t>(g) >= v->total) [[unlikely]]
+        return false;
+    const std::byte* base = v->base0;
+    int64_t path = v->own;  // DDS_PATH_SELF 0 for our own shard, DDS_PATH_SHM 1 for the others'
+    if (v->kind == Partition::Kind::buckets) {
+        const int shard = shard_by_bucket(v->starts, v->buckets, v->shift, g);
+        base = v->bases[shard];
+        path = shard != v->own;
+    } else {
+        const int64_t second = g >= v->split;
+        base += (v->base1 - v->base0) & -second;
+        path ^= second;
+    }
+    const std::byte* from = base + static_cast<size_t>(g) * v->row;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    static_cast<Counters*>(reader.counters)->add(static_cast<int>(path), 1, v->row);
+    if (v->row == 64)
+        copy_small(out, from, 64);
+    else if (v->row <= kSmallRow)
+        copy_small(out, from, v->row);
+    else
+        copy_row.load(std::memory_order_relaxed)(reinterpret_cast<char*>(out),
+                                                 reinterpret_cast<const char*>(from), v->row);
+    return true;
 }
 
 // Copy rows [first, first + nrows), which are in range, of a variable that is mapped whole.

@@ -59,37 +59,42 @@ private:
     size_t used_ = 0;  // cells, graves too
 };
 
-// The 16 bytes at a name, read at once; a load that would cross into the next page, or that a
-// sanitizer would object to, goes through a copy.
+// Whether the 16 bytes at a name may be read at once: not across the end of its page, and not where a
+// sanitizer would object.
+inline bool readable_at_once(const char* name)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    constexpr bool kAllowed = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+    constexpr bool kAllowed = false;
+#else
+    constexpr bool kAllowed = true;
+#endif
+#else
+    constexpr bool kAllowed = true;
+#endif
+    return kAllowed && (reinterpret_cast<uintptr_t>(name) & 4095) <= 4096 - 16;
+}
+
 inline NameKey::NameKey(const char* name)
 {
     char copy[16];
-    const char* from = name;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    const bool careful = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-    const bool careful = true;
-#else
-    const bool careful = (reinterpret_cast<uintptr_t>(name) & 4095) > 4096 - 16;
-#endif
-#else
-    const bool careful = (reinterpret_cast<uintptr_t>(name) & 4095) > 4096 - 16;
-#endif
-    if (careful) [[unlikely]] {
+    if (!readable_at_once(name)) [[unlikely]] {
         memset(copy, 0, sizeof copy);
         memcpy(copy, name, strnlen(name, sizeof copy));
-        from = copy;
+        name = copy;
     }
-    alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255,
-                                                      255, 255, 255, 255, 255, 255, 255};
-    __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    const auto zeros = static_cast<unsigned>(
-        _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128())));
+    alignas(16) static constexpr uint8_t kMask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
+                                                      255, 255, 255, 255, 255, 255, 255, 255};
+    __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(name));
+    const auto zeros =
+        static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_setzero_si128())));
     is_short = zeros != 0;
     if (is_short) [[likely]]
-        x = _mm_and_si128(x, _mm_loadu_si128(reinterpret_cast<const __m128i*>(
-                                 kMask + 16 - __builtin_ctz(zeros))));
+        x = _mm_and_si128(
+            x,
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(kMask + 16 - __builtin_ctz(zeros))));
     _mm_store_si128(reinterpret_cast<__m128i*>(bytes), x);
 }
 

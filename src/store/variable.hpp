@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,12 +21,12 @@ struct Mapped {
     size_t row = 0;      // bytes
     const std::byte* base0 = nullptr;
     const std::byte* base1 = nullptr;
-    int64_t split = 0;   // two shards: the second's first row
+    int64_t split = INT64_MAX;  // two shards: the second's first row
     const std::byte* const* bases = nullptr;
     const int64_t* starts = nullptr;
     const uint16_t* buckets = nullptr;
     int32_t shards = 0;
-    int32_t own = -1;    // our shard, -1: no rows
+    int32_t own = -1;  // our shard, -1: no rows
     uint8_t shift = 0;
     Partition::Kind kind = Partition::Kind::none;
     bool whole = false;  // every row is mapped here: no wire is needed
@@ -51,13 +52,13 @@ struct Variable {
         uint32_t segment;
         bool wired;  // read by a transport, not by loads
     };
-    std::vector<Place> places;                   // a shard
-    std::vector<const std::byte*> bases;         // a shard; NULL where wired
-    bool in_place = false;                       // shards are the callers' own memory
-    bool wired_somewhere = false;                // some rank needs a transport: all know
+    std::vector<Place> places;            // a shard
+    std::vector<const std::byte*> bases;  // a shard; NULL where wired
+    bool in_place = false;                // shards are the callers' own memory
+    bool wired_somewhere = false;         // some rank needs a transport: all know
 
-    Block block;                                 // our shard in library memory
-    std::byte* own_data = nullptr;               // our shard, wherever it is
+    Block block;                    // our shard in library memory
+    std::byte* own_data = nullptr;  // our shard, wherever it is
     int64_t own_rows = 0;
 
     std::atomic<uint64_t> calls{0}, rows_read{0};  // DDSTORE_PROFILE

@@ -11,6 +11,9 @@
 #include "transport/kernels/rule.hpp"
 
 namespace dds {
+
+constinit std::atomic<dds_copy_fn*> copy_row{dds_copy_sse2};
+
 namespace {
 
 // More rows than these are not prefetched ahead, however short they are: the lines would not stay.
@@ -19,13 +22,14 @@ constexpr size_t kMostAhead = 128;
 struct Kernel {
     const char* name;
     dds_gather_fn* gather;
+    dds_copy_fn* copy;
     bool (*runs)(const Processor&);
 };
 constexpr Kernel kKernels[] = {
     // the best last
-    {"sse2", dds_gather_sse2, [](const Processor&) { return true; }},
-    {"avx2", dds_gather_avx2, [](const Processor& cpu) { return cpu.avx2; }},
-    {"avx512", dds_gather_avx512, [](const Processor& cpu) { return cpu.avx512; }},
+    {"sse2", dds_gather_sse2, dds_copy_sse2, [](const Processor&) { return true; }},
+    {"avx2", dds_gather_avx2, dds_copy_avx2, [](const Processor& cpu) { return cpu.avx2; }},
+    {"avx512", dds_gather_avx512, dds_copy_avx512, [](const Processor& cpu) { return cpu.avx512; }},
 };
 
 // What is chosen at load.  Rules are spread over the powers of two, so that a plan is one look-up.
@@ -36,6 +40,11 @@ struct Choice {
     using Cells = std::array<Cell, 65>;  // by bit_width(row - 1)
 
     Choice();
+    void use(const Kernel* chosen)
+    {
+        kernel = chosen;
+        copy_row = chosen->copy;
+    }
 
     Processor cpu = ask_processor();
     Cells one, batch;
@@ -71,7 +80,7 @@ Choice::Choice()
     batch = spread(rules.batch);
     stream_row = rules.stream_row;
     stream_bytes = static_cast<size_t>(rules.stream_caches * static_cast<double>(cpu.last_cache));
-    kernel = best_kernel(cpu);
+    use(best_kernel(cpu));
 }
 
 Choice choice;
@@ -103,7 +112,7 @@ const char* gather_kernel() { return choice.kernel.load(std::memory_order_relaxe
 Result<void> gather_select(std::string_view name)
 {
     if (name == "auto") {
-        choice.kernel = best_kernel(choice.cpu);
+        choice.use(best_kernel(choice.cpu));
         return {};
     }
     std::string has = "auto";
@@ -111,7 +120,7 @@ Result<void> gather_select(std::string_view name)
         if (!kernel.runs(choice.cpu))
             continue;
         if (name == kernel.name) {
-            choice.kernel = &kernel;
+            choice.use(&kernel);
             return {};
         }
         has.append(", ").append(kernel.name);

@@ -3,11 +3,16 @@
 // per instruction set (kernels/) and chosen once at load; DDSTORE_KERNEL overrides.
 #pragma once
 
+#include <emmintrin.h>
+
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "transport/kernels/kernel.h"
 
 namespace dds {
 
@@ -26,10 +31,46 @@ void gather(const GatherPlan& plan, const std::byte* const* src, int64_t n, size
 
 inline void gather_prime(const std::byte* from, size_t row)
 {
-    for (size_t at = 0; at < row; at += 64)
+    __builtin_prefetch(from);
+    for (size_t at = 64; at < row; at += 64)
         __builtin_prefetch(from + at);
     if (row & 63)  // an odd row may end in one line more
         __builtin_prefetch(from + row - 1);
+}
+
+// One row, as a call that reads no more needs it.  Up to kSmallRow bytes in line: a call would cost as
+// much as the copy.  1, 2, 4 and 8 bytes by one load.
+constexpr size_t kSmallRow = 128;
+extern std::atomic<dds_copy_fn*> copy_row;  // any size, by the kernel that is in use
+inline void copy_small(std::byte* to, const std::byte* from, size_t row)
+{
+    const auto ends = [=]<class Word>(Word head) {  // two words that may overlap
+        Word tail;
+        memcpy(&tail, from + row - sizeof tail, sizeof tail);
+        memcpy(&head, from, sizeof head);
+        memcpy(to, &head, sizeof head);
+        memcpy(to + row - sizeof tail, &tail, sizeof tail);
+    };
+    const auto at = [](auto* p) { return reinterpret_cast<__m128i*>(const_cast<std::byte*>(p)); };
+    if (row >= 16) {
+        for (size_t o = 0; o + 16 < row; o += 16)
+            _mm_storeu_si128(at(to + o), _mm_loadu_si128(at(from + o)));
+        _mm_storeu_si128(at(to + row - 16), _mm_loadu_si128(at(from + row - 16)));
+    } else if (row == 8) {
+        memcpy(to, from, 8);
+    } else if (row > 8) {
+        ends(uint64_t{});
+    } else if (row == 4) {
+        memcpy(to, from, 4);
+    } else if (row > 4) {
+        ends(uint32_t{});
+    } else if (row == 2) {
+        memcpy(to, from, 2);
+    } else {
+        to[0] = from[0];
+        if (row == 3)
+            memcpy(to + 1, from + 1, 2);
+    }
 }
 
 const char* gather_kernel();                          // the instruction set in use: "avx2"

@@ -1,5 +1,6 @@
 // Row copies: every kernel that runs here, every size of row around its edges, every way of cutting
 // and prefetching, against memcpy; nothing beside the rows is touched.
+#include <algorithm>
 #include <atomic>
 #include <csetjmp>
 #include <cstdarg>
@@ -108,6 +109,33 @@ void every_copy_cut_or_not_is_right(void**)
     assert_true(selects("auto"));
 }
 
+// One row, in line and by the kernel that is in use.
+void a_single_row_is_copied_whole(void**)
+{
+    std::vector<std::byte> from(5000), out(5000);
+    for (size_t i = 0; i < from.size(); i++)
+        from[i] = static_cast<std::byte>(i * 7 + i / 256 + 1);
+    const auto right = [&](size_t row) {
+        for (size_t i = 0; i < out.size(); i++)
+            assert_true(out[i] == (i >= 3 && i < 3 + row ? from[i - 2] : kUntouched));
+        std::fill(out.begin(), out.end(), kUntouched);
+    };
+    std::fill(out.begin(), out.end(), kUntouched);
+    for (size_t row = 1; row <= dds::kSmallRow; row++) {
+        dds::copy_small(out.data() + 3, from.data() + 1, row);
+        right(row);
+    }
+    for (const char* kernel : kernels_here()) {
+        assert_true(selects(kernel));
+        for (size_t row = 1; row <= 4096; row = row < 300 ? row + 1 : row + 173) {
+            dds::copy_row.load()(reinterpret_cast<char*>(out.data() + 3),
+                                 reinterpret_cast<const char*>(from.data() + 1), row);
+            right(row);
+        }
+    }
+    assert_true(selects("auto"));
+}
+
 // The memory model promises it for rows of 8 aligned bytes or fewer.
 void a_row_of_eight_bytes_is_never_torn(void**)
 {
@@ -199,6 +227,7 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(every_size_is_copied_whole),
         cmocka_unit_test(every_copy_cut_or_not_is_right),
+        cmocka_unit_test(a_single_row_is_copied_whole),
         cmocka_unit_test(a_row_of_eight_bytes_is_never_torn),
         cmocka_unit_test(a_plan_primes_rows_that_fit_ahead),
         cmocka_unit_test(each_kind_of_processor_has_rules_for_every_size),

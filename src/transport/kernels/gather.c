@@ -195,3 +195,8 @@ void JOIN(dds_gather_, DDS_ISA)(const char *const *src, int64_t n, size_t row, c
     default: rows(DDS_COPY_MEMCPY, src, n, row, dst, kind, ahead, lead);
     }
 }
+
+void JOIN(dds_copy_, DDS_ISA)(char *dst, const char *src, size_t row)
+{
+    copy_vector(dst, src, row);
+}

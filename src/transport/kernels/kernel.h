@@ -27,7 +27,11 @@ enum {
 typedef void dds_gather_fn(const char *const *src, int64_t n, size_t row, char *dst, uint32_t kind,
                            size_t ahead, int64_t lead);
 
+/* Copy one row by the widest registers. */
+typedef void dds_copy_fn(char *dst, const char *src, size_t row);
+
 dds_gather_fn dds_gather_sse2, dds_gather_avx2, dds_gather_avx512;
+dds_copy_fn dds_copy_sse2, dds_copy_avx2, dds_copy_avx512;
 
 #ifdef __cplusplus
 }

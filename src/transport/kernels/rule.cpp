@@ -27,8 +27,8 @@ constexpr Rule kZen3One[] = {
     {kAny, DDS_COPY_MEMCPY, 0},
 };
 constexpr Rule kZen3Batch[] = {
-    {2048, DDS_COPY_VECTOR, 4096},
-    {32768, DDS_COPY_VECTOR | block(1024), 2048},
+    {64, DDS_COPY_VECTOR, 4096},   {512, DDS_COPY_VECTOR, 16384},
+    {2048, DDS_COPY_VECTOR, 8192}, {32768, DDS_COPY_VECTOR | block(1024), 2048},
     {kAny, DDS_COPY_MEMCPY, 0},
 };
 
