@@ -5,7 +5,9 @@ The public headers are set by hand.  In C a pointer's star stands at the name, i
 Usage: format.py [--fix] SOURCE_ROOT [CLANG_FORMAT]
 """
 
+import concurrent.futures
 import difflib
+import os
 import pathlib
 import re
 import shutil
@@ -29,6 +31,13 @@ def formatter(named):
     return None
 
 
+def formatted_by(tool, path):
+    """The file's text as it should be."""
+    style = C_STYLE if path.suffix in (".c", ".h") else "--style=file"
+    command = [tool, style, str(path)]
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
 def main(arguments):
     fix = "--fix" in arguments
     root, *named = [word for word in arguments if word != "--fix"]
@@ -43,13 +52,11 @@ def main(arguments):
         for path in sorted((root / room).rglob("*"))
         if path.suffix in (".c", ".h", ".cpp", ".hpp")
     ]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        formatted = list(pool.map(lambda path: formatted_by(tool, path), files))
     changed = 0
-    for path in files:
-        style = [C_STYLE] if path.suffix in (".c", ".h") else ["--style=file"]
+    for path, then in zip(files, formatted, strict=True):
         now = path.read_text(encoding="utf-8")
-        then = subprocess.run(
-            [tool, *style, str(path)], check=True, text=True, stdout=subprocess.PIPE
-        ).stdout
         if now == then:
             continue
         changed += 1
