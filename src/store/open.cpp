@@ -206,9 +206,12 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         store->agreement_ = std::make_unique<Agreement>(*node, rank);
         return {};
     }();
-    // Its descriptors may be those that the communicator needs to tell the others.
-    if (!mine)
+    // The others see its door closed and wait no more; and its descriptors may be those that the
+    // communicator needs to tell them why.
+    if (!mine) {
         node.reset();
+        prepared->door.reset();
+    }
 
     EndCard end{DDS_SUCCESS, -1, {}};
     if (!mine) {
