@@ -30,14 +30,25 @@ uint64_t seed_of_test(void)
     return seed;
 }
 
+int faulty_rank(void)
+{
+    const char *rank = getenv("DDS_TEST_POINT_RANK");
+    return rank ? atoi(rank) : 1;
+}
+
 static void be_rank(const family_t *family, int rank, void (*body)(shared_t *))
 {
     my_rank = rank;
     ranks = family->n;
     setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failed check ends this process */
-    const char *point = getenv("DDS_TEST_POINT");
-    if (point && rank == 1)
+    const char *point = getenv("DDS_TEST_POINT"), *trace = getenv("DDS_TEST_TRACE");
+    char text[4096];
+    if (point && rank == faulty_rank())
         setenv("DDSTORE_FAILPOINT", point, 1);
+    if (trace) {
+        snprintf(text, sizeof text, "%s.%d", trace, rank);
+        setenv("DDSTORE_FAILPOINT_TRACE", text, 1);
+    }
     if (!family->bare)
         ok(dds_comm_file(family->shared->dir, "family", rank, family->n, 20000, &world));
     body(family->shared);

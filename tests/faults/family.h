@@ -28,7 +28,8 @@ typedef struct family_s {
 } family_t;
 
 /* Fork `n` ranks; each runs `body` with `world` open, and ends well where that returns.  The text of
- * DDS_TEST_POINT is DDSTORE_FAILPOINT in rank 1. */
+ * DDS_TEST_POINT is DDSTORE_FAILPOINT in the rank DDS_TEST_POINT_RANK; the points that each rank
+ * passes go to the file DDS_TEST_TRACE with the rank as suffix. */
 void family_start(family_t *family, int n, void (*body)(shared_t *shared));
 void family_await_ready(family_t *family, int n);
 /* Send `signal` to one of them; SIGKILL is what family_end then expects of it. */
@@ -36,6 +37,7 @@ void family_strike(family_t *family, int rank, int signal);
 /* Wait for all; each must have ended well, but the one that was killed. */
 void family_end(family_t *family, int killed);
 
+int faulty_rank(void);
 long long now_ns(void);
 uint64_t seed_of_test(void); /* DDS_TEST_SEED, or fresh; printed, so that a failure can be redone */
 
