@@ -88,7 +88,7 @@ Result<void> allgatherv(Comm& comm, std::span<const std::byte> in, std::span<std
 
     // In slices, so that one long contribution among many short ones costs little memory.
     const uint64_t slice = std::min<uint64_t>(
-        longest, std::max<uint64_t>(uint64_t{64} << 10, (uint64_t{64} << 20) / ranks));
+        longest, std::max<uint64_t>(uint64_t{64} << 10, (uint64_t{16} << 20) / ranks));
     std::vector<std::byte> from(slice), to(slice * ranks);
     for (uint64_t done = 0; done < longest; done += slice) {
         if (done < in.size())

@@ -41,6 +41,7 @@ private:
     Result<Step> host();
     Result<void> hear(int rank, const Group::Greeting& greeting);
     Result<Step> dismiss(Error error, int ranks = 0);
+    bool name_all();
     Result<Step> keep_dismissing();
     Result<void> publish(bool final, const Error* verdict);
     void sweep();
