@@ -342,6 +342,31 @@ void processes_are_told_apart_by_their_start(void**)
     assert_true(life_of(zombie) == Life::dead);
 }
 
+// Why nothing in FileComm calls fsync.
+void what_an_fsync_would_cost_is_told(void**)
+{
+    const Scratch scratch;
+    Group group = group_in(scratch);
+    constexpr int kFiles = 20;
+    double writing = 0, syncing = 0;
+    const int dir = open(scratch.path().c_str(), O_RDONLY | O_DIRECTORY);
+    for (int i = 0; i < kFiles; i++) {
+        Header header = make_header(Kind::part, 1, 3);
+        const std::string name = "file" + std::to_string(i);
+        const double begun = unit::now();
+        assert_true(static_cast<bool>(group.write(name, header, std::as_bytes(std::span(kBody)))));
+        const double written = unit::now();
+        const int fd = open(scratch.at(name).c_str(), O_RDONLY);
+        assert_true(fsync(fd) == 0 && fsync(dir) == 0);
+        close(fd);
+        writing += written - begun;
+        syncing += unit::now() - written;
+    }
+    close(dir);
+    print_message("a file: %.3f ms to write, %.3f ms more to sync\n", 1e3 * writing / kFiles,
+                  1e3 * syncing / kFiles);
+}
+
 }  // namespace
 
 int main()
@@ -362,6 +387,7 @@ int main()
         cmocka_unit_test(a_directory_that_is_removed_or_replaced_is_seen),
         cmocka_unit_test(different_names_give_different_files),
         cmocka_unit_test(processes_are_told_apart_by_their_start),
+        cmocka_unit_test(what_an_fsync_would_cost_is_told),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
