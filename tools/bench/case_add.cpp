@@ -66,6 +66,7 @@ private:
                                  static_cast<char*>(local) + static_cast<size_t>(i) * row_);
         }
         read_ += static_cast<uint64_t>(rows);
+        must(dds_release_local(local), "dds_release_local");
     }
 
     Rank& rank_;

@@ -60,6 +60,8 @@ Variable::Variable(Rank& rank, size_t row)
 Variable::~Variable()
 {
     rank_.all.meet();
+    if (!kept_)
+        must(dds_release_local(data_), "dds_release_local");
     must(dds_drop(rank_.store, kName), "dds_drop");
 }
 
