@@ -35,11 +35,11 @@ std::string name_of(const Isa& isa, const limit_how& how)
 bool of_any_isa(int copy) { return copy == LIMIT_MEMCPY || copy == LIMIT_STRING; }
 
 // What cannot win for this size was left out after it had lost on every machine that we measured.
-bool may_win(const limit_how& how, size_t row, int64_t n)
+bool may_win(const limit_how& how, size_t row, int64_t n, int shards)
 {
     if (row > 65536 && (how.block == 1024 || how.ahead > 8192))
         return false;
-    if (n == 1 && !how.block && (how.ahead || how.list))
+    if (n == 1 && !how.block && (how.ahead || (how.list && shards <= 2)))
         return false;
     if (how.copy == LIMIT_STREAM && row < 1024)
         return false;
@@ -56,8 +56,8 @@ std::vector<limit_how> hows(size_t row, int64_t n, int shards, bool all)
                     const limit_how how{copy, listed, block, ahead};
                     const bool same =
                         (block && (row <= block || !ahead)) || (shards > 2 && !listed);
-                    if (!same &&
-                        (all || (may_win(how, row, n) && (!listed || shards > 2 || row <= 4096))))
+                    if (!same && (all || (may_win(how, row, n, shards) &&
+                                          (!listed || shards > 2 || row <= 4096))))
                         list.push_back(how);
                 }
     return list;
