@@ -144,8 +144,11 @@ Result<void> start(Store& store, const Visit& visit, const char* name, int64_t n
         *request = handles().put(std::move(ended));
         return {};
     }
-    DDS_LET(read, WireRead::start(store, store.table().share(name), n, rows,
-                                  static_cast<std::byte*>(out), status));
+    std::shared_ptr<Variable> held = store.table().share(name);
+    if (held.get() != v)  // a drop in another thread came between; it waits for us
+        return no_variable(store, name);
+    DDS_LET(read, WireRead::start(store, std::move(held), n, rows, static_cast<std::byte*>(out),
+                                  status));
     *request = handles().put(Request::start(store, visit.handle(), std::move(read)));
     return {};
 }
