@@ -117,7 +117,7 @@ static void a_request_ends_by_itself_at_the_deadline_of_reads(void **state)
 static void progress_puts_the_deadline_off(void **state)
 {
     (void)state;
-    dds_store_t slow = open_wire("slow:60");
+    dds_store_t slow = open_wire("slow:20");
     char *out = guarded_new(kRows * kRow, 0);
     ok(dds_set_timeout(slow, 500, 0));
     ok(dds_get_batch(slow, "x", kRows, others, out, kRows * kRow));
