@@ -135,7 +135,7 @@ typedef struct dds_comm_ops_s {
 DDS_API int dds_comm_self(dds_comm_t *comm);
 
 /* `size` processes that meet in the directory `dir`, which all of them see; it is created 0700 where
- * it is missing.  `ns` names this group in it; NULL takes s0, s1, ... in this process's order of
+ * it is missing, and NULL takes DDSTORE_HANDSHAKE_DIR.  `ns` names this group in it; NULL takes s0, s1, ... in this process's order of
  * creation.  Collective.  `timeout_ms` bounds the meeting; 0: DDSTORE_HANDSHAKE_TIMEOUT_S. */
 DDS_API int dds_comm_file(const char *dir, const char *ns, int rank, int size, int timeout_ms,
                           dds_comm_t *comm);

@@ -55,22 +55,27 @@ int dds_comm_self(dds_comm_t* comm)
     });
 }
 
-int dds_comm_file(const char* dir, const char* ns, int rank, int size, int timeout_ms, dds_comm_t* comm)
+int dds_comm_file(const char* dir, const char* ns, int rank, int size, int timeout_ms,
+                  dds_comm_t* comm)
 {
     return guarded([&]() -> Result<void> {
-        if (!comm || !dir)
-            return null_argument(comm ? "dir" : "comm");
+        if (!comm)
+            return null_argument("comm");
         if (timeout_ms < 0)
             return fail(DDS_ERR_ARG, "timeout_ms is %d: give a positive one, or 0 for the default",
                         timeout_ms);
         DDS_TRY(env::check());
+        const auto usual = env::text("DDSTORE_HANDSHAKE_DIR");
+        if (!dir && !usual)
+            return null_argument("dir, with DDSTORE_HANDSHAKE_DIR unset,");
+        const std::string where = dir ? dir : *usual;
         if (timeout_ms == 0) {
             DDS_LET(seconds, env::integer("DDSTORE_HANDSHAKE_TIMEOUT_S"));
             timeout_ms = static_cast<int>(seconds.value_or(300) * 1000);
         }
         static std::atomic<int> next{0};
         const std::string name = ns ? ns : "s" + std::to_string(next.fetch_add(1));
-        return hand_out(open_file(dir, name, rank, size, timeout_ms), comm);
+        return hand_out(open_file(where, name, rank, size, timeout_ms), comm);
     });
 }
 
@@ -125,7 +130,8 @@ int dds_comm_allgather(dds_comm_t comm, const void* in, size_t bytes, void* out)
         if (__builtin_mul_overflow(bytes, static_cast<size_t>(found->size()), &all))
             return fail(DDS_ERR_OVERFLOW, "%zu bytes from each of %d ranks", bytes, found->size());
         DDS_LET(ms, collective_ms());
-        return allgather(*found, {static_cast<const std::byte*>(in), bytes}, bytes_at(out, all), ms);
+        return allgather(*found, {static_cast<const std::byte*>(in), bytes}, bytes_at(out, all),
+                         ms);
     });
 }
 
@@ -137,8 +143,8 @@ int dds_comm_allgatherv(dds_comm_t comm, const void* in, size_t bytes, void* out
         if ((bytes && !in) || (capacity && !out) || !sizes)
             return null_argument(!sizes ? "sizes" : bytes && !in ? "in" : "out");
         DDS_LET(ms, collective_ms());
-        return allgatherv(*found, {static_cast<const std::byte*>(in), bytes}, bytes_at(out, capacity),
-                          {sizes, static_cast<size_t>(found->size())}, ms);
+        return allgatherv(*found, {static_cast<const std::byte*>(in), bytes},
+                          bytes_at(out, capacity), {sizes, static_cast<size_t>(found->size())}, ms);
     });
 }
 

@@ -14,6 +14,7 @@ namespace {
 constexpr int64_t kWeek = 604'800;  // in ms it still fits in an int
 constexpr int64_t kTebi = int64_t{1} << 40;
 
+// clang-format off
 constexpr auto table = std::to_array<Variable>({
     {"DDSTORE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800",
      "deadline of reads: so long without progress (30)"},
@@ -41,6 +42,7 @@ constexpr auto table = std::to_array<Variable>({
      "a wire that fails or dawdles as told"},
 #endif
 });
+// clang-format on
 
 // A name that is not in the table above is a slip of our own; it reads as unset.
 constexpr Variable kUnknown{"", Kind::flag, 0, 1, "nothing", ""};

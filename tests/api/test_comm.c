@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "support.h"
 
@@ -108,8 +109,7 @@ static void a_missing_rank_is_named_when_the_time_is_over(void **state)
     dds_comm_t comm = (dds_comm_t)&comm;
     const double begin = seconds();
     snprintf(missing, sizeof missing, "%d", ranks);
-    fails(dds_comm_file(dir, "lonely", my_rank, ranks + 1, 300, &comm), DDS_ERR_TIMEOUT,
-          missing);
+    fails(dds_comm_file(dir, "lonely", my_rank, ranks + 1, 300, &comm), DDS_ERR_TIMEOUT, missing);
     assert_true(comm == (dds_comm_t)&comm); /* outputs are set only on success */
     const double took = seconds() - begin;
     assert_true(took > 0.25 && took < 1.3);
@@ -131,6 +131,19 @@ static void impossible_ranks_and_sizes_are_refused(void **state)
     fails_plainly(dds_comm_file(test_dir(), "bad", 0, 1, 100, NULL), DDS_ERR_ARG);
     fails_plainly(dds_comm_self(NULL), DDS_ERR_ARG);
     assert_null(comm);
+}
+
+static void without_a_directory_ranks_meet_in_the_usual_one(void **state)
+{
+    (void)state;
+    dds_comm_t comm = NULL;
+    char dir[4096];
+    snprintf(dir, sizeof dir, "%s/usual%d", test_dir(), my_rank);
+    setenv("DDSTORE_HANDSHAKE_DIR", dir, 1);
+    ok(dds_comm_file(NULL, "usual", 0, 1, 1000, &comm));
+    ok(dds_comm_free(&comm));
+    unsetenv("DDSTORE_HANDSHAKE_DIR");
+    rmdir(dir);
 }
 
 static void null_buffers_are_refused(void **state)
@@ -189,6 +202,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(impossible_ranks_and_sizes_are_refused),
+        cmocka_unit_test(without_a_directory_ranks_meet_in_the_usual_one),
         cmocka_unit_test(null_buffers_are_refused),
         cmocka_unit_test(a_freed_communicator_is_told_and_freeing_again_is_harmless),
         cmocka_unit_test(self_is_rank_0_of_1),
