@@ -39,7 +39,8 @@ Result<T> read_struct(const T* given, const char* what)
         return ours;
     const size_t bytes = given->struct_size;
     if (bytes < sizeof(T))
-        return fail(DDS_ERR_ARG, "%s has struct_size %zu: set it with its _INIT macro", what, bytes);
+        return fail(DDS_ERR_ARG, "%s has struct_size %zu: set it with its _INIT macro", what,
+                    bytes);
     for (size_t i = sizeof(T); i < bytes; i++)
         if (reinterpret_cast<const unsigned char*>(given)[i] != 0)
             return fail(DDS_ERR_UNSUPPORTED, "%s has fields that this release does not know", what);
@@ -53,7 +54,8 @@ Result<void> write_struct(T* to, T ours, const char* what)
 {
     const size_t bytes = to->struct_size;
     if (bytes < sizeof(uint32_t) * 2)
-        return fail(DDS_ERR_ARG, "%s has struct_size %zu: set it with its _INIT macro", what, bytes);
+        return fail(DDS_ERR_ARG, "%s has struct_size %zu: set it with its _INIT macro", what,
+                    bytes);
     ours.struct_size = to->struct_size;
     memset(to, 0, bytes);
     memcpy(to, &ours, bytes < sizeof(T) ? bytes : sizeof(T));

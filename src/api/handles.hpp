@@ -62,8 +62,8 @@ private:
     {
         const auto bits = reinterpret_cast<uint64_t>(handle);
         const uint64_t index = bits >> 2 & (kMost - 1);
-        if ((bits & 3) != kTag || index >= slots_.size() || slots_[index].generation != bits >> 24 ||
-            !slots_[index].object)
+        if ((bits & 3) != kTag || index >= slots_.size() ||
+            slots_[index].generation != bits >> 24 || !slots_[index].object)
             return fail(DDS_ERR_STATE, "%s handle %p is not open", what_,
                         reinterpret_cast<void*>(handle));
         if (slots_[index].forks != fork_count())

@@ -39,7 +39,8 @@ int dds_release_local(void* data)
 {
     return dds::guarded([&]() -> dds::Result<void> {
         if (data && !dds::views::remove(data))
-            return dds::fail(DDS_ERR_ARG, "%p is no view of dds_local, or was given back before", data);
+            return dds::fail(DDS_ERR_ARG, "%p is no view of dds_local, or was given back before",
+                             data);
         return {};
     });
 }

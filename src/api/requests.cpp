@@ -83,7 +83,8 @@ private:
 Result<int64_t> wait_ms(int n, dds_request_t* requests, int timeout_ms)
 {
     if (timeout_ms < 0)
-        return fail(DDS_ERR_ARG, "timeout_ms is %d: give a positive one, or 0 for the deadline of reads",
+        return fail(DDS_ERR_ARG,
+                    "timeout_ms is %d: give a positive one, or 0 for the deadline of reads",
                     timeout_ms);
     if (timeout_ms > 0)
         return timeout_ms;
@@ -120,8 +121,9 @@ Result<void> check_list(int n, dds_request_t* requests)
     return {};
 }
 
-Result<void> start(Store& store, const Visit& visit, const char* name, int64_t n, const int64_t* rows,
-                   void* out, size_t out_bytes, int32_t* status, dds_request_t* request)
+Result<void> start(Store& store, const Visit& visit, const char* name, int64_t n,
+                   const int64_t* rows, void* out, size_t out_bytes, int32_t* status,
+                   dds_request_t* request)
 {
     if (!request)
         return null_argument("request");
@@ -147,8 +149,8 @@ Result<void> start(Store& store, const Visit& visit, const char* name, int64_t n
     std::shared_ptr<Variable> held = store.table().share(name);
     if (held.get() != v)  // a drop in another thread came between; it waits for us
         return no_variable(store, name);
-    DDS_LET(read, WireRead::start(store, std::move(held), n, rows, static_cast<std::byte*>(out),
-                                  status));
+    DDS_LET(read,
+            WireRead::start(store, std::move(held), n, rows, static_cast<std::byte*>(out), status));
     *request = handles().put(Request::start(store, visit.handle(), std::move(read)));
     return {};
 }

@@ -63,7 +63,7 @@ Result<dds_store_t> hand_out(std::unique_ptr<Store> store)
         slot.live.store(slot.last, std::memory_order_release);
         return reinterpret_cast<dds_store_t>(slot.last);
     }
-    return fail(DDS_ERR_LIMIT, "%llu stores are open in this process", 
+    return fail(DDS_ERR_LIMIT, "%llu stores are open in this process",
                 static_cast<unsigned long long>(kStoreSlots));
 }
 
@@ -94,7 +94,8 @@ Error Visit::refusal() const
     if (!reader_)
         return fail(DDS_ERR_NOMEM, "no memory for this thread's first call");
     if (handle_ && slot_.forked.load() == handle_)
-        return fail(DDS_ERR_FORKED, "store handle %p belongs to the parent process: open a store here",
+        return fail(DDS_ERR_FORKED,
+                    "store handle %p belongs to the parent process: open a store here",
                     reinterpret_cast<void*>(handle_));
     return fail(DDS_ERR_STATE, "store handle %p is not open", reinterpret_cast<void*>(handle_));
 }
@@ -159,7 +160,8 @@ int dds_set_timeout(dds_store_t store, int read_ms, int collective_ms)
 {
     return visiting(store, [&](Store& opened, const Visit&) -> Result<void> {
         if (read_ms < 0 || collective_ms < 0)
-            return fail(DDS_ERR_ARG, "deadlines of %d and %d ms: give positive ones, or 0 for the default",
+            return fail(DDS_ERR_ARG,
+                        "deadlines of %d and %d ms: give positive ones, or 0 for the default",
                         read_ms, collective_ms);
         opened.set_timeout(read_ms, collective_ms);
         return {};

@@ -41,8 +41,8 @@ Result<void> copy_out(const void* from, size_t bytes, void* to, size_t capacity,
 
 extern "C" {
 
-int dds_add(dds_store_t store, const char* name, int64_t nrows, int64_t disp, int type, const void* data,
-            const dds_var_options_t* options)
+int dds_add(dds_store_t store, const char* name, int64_t nrows, int64_t disp, int type,
+            const void* data, const dds_var_options_t* options)
 {
     return add(Op::add, store, name, nrows, disp, type, data, options);
 }
@@ -101,7 +101,8 @@ int dds_owner(dds_store_t store, const char* name, int64_t row, int* rank, int64
         DDS_LET(v, opened.variable(name));
         if (row < 0 || row >= v->partition->total())
             return fail(DDS_ERR_RANGE, "row %lld of variable \"%s\" is not within its %lld rows",
-                        static_cast<long long>(row), name, static_cast<long long>(v->partition->total()));
+                        static_cast<long long>(row), name,
+                        static_cast<long long>(v->partition->total()));
         const int owner = v->partition->owner(row);
         if (rank)
             *rank = owner;

@@ -11,9 +11,9 @@ namespace dds::clock {
 class Source {
 public:
     virtual ~Source() = default;
-    virtual int64_t now() = 0;                              // ns
+    virtual int64_t now() = 0;  // ns
     virtual void sleep(int64_t ns) = 0;
-    virtual bool random(void* out, size_t bytes) = 0;       // false: the system has none
+    virtual bool random(void* out, size_t bytes) = 0;  // false: the system has none
 };
 
 Source* replace(Source* source);  // NULL: the real one; returns the one before

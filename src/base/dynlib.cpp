@@ -20,7 +20,8 @@ const char* loader_says()
 Dynlib::Dynlib(void* handle, std::string name) : handle_(handle), name_(std::move(name)) {}
 
 Dynlib::Dynlib(Dynlib&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), name_(std::move(other.name_)),
+    : handle_(std::exchange(other.handle_, nullptr)),
+      name_(std::move(other.name_)),
       kept_(other.kept_)
 {
 }

@@ -77,7 +77,8 @@ Plan read_plan()
     for (std::string_view rest = text; !rest.empty();) {
         const std::string_view piece = cut(rest, ',');
         if (!parse(piece, plan.points.emplace_back()))
-            plan.error = fail(DDS_ERR_ARG, "DDSTORE_FAILPOINT has '%.64s'; it takes name:action"
+            plan.error = fail(DDS_ERR_ARG,
+                              "DDSTORE_FAILPOINT has '%.64s'; it takes name:action"
                               "[:nth] with kill, stop, delay=MS or error=CODE",
                               std::string(piece).c_str());
     }
@@ -89,8 +90,8 @@ void trace(const std::string& path, const char* name)
 {
     const Fd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const std::string line = std::string(name) + '\n';
-    if (fd)
-        [[maybe_unused]] const ssize_t written = write(fd.get(), line.data(), line.size());
+    if (fd) [[maybe_unused]]
+        const ssize_t written = write(fd.get(), line.data(), line.size());
 }
 
 Result<void> act(const Point& point)
@@ -99,8 +100,7 @@ Result<void> act(const Point& point)
     case Action::kill: kill(getpid(), SIGKILL); break;
     case Action::stop: kill(getpid(), SIGSTOP); break;
     case Action::delay: clock::sleep(point.value * clock::kMillisecond); break;
-    case Action::error:
-        return fail(point.value, "failpoint %s", point.name.c_str());
+    case Action::error: return fail(point.value, "failpoint %s", point.name.c_str());
     }
     return {};
 }

@@ -29,8 +29,7 @@ Sink* sink_of(void (*fn)(void*, int, const char*), void* ctx)
         if (sink->fn == fn && sink->ctx == ctx)
             return sink;
     auto* sink = new (std::nothrow) Sink{fn, ctx, head};
-    while (sink && !sinks.compare_exchange_weak(sink->next, sink, std::memory_order_acq_rel)) {
-    }
+    while (sink && !sinks.compare_exchange_weak(sink->next, sink, std::memory_order_acq_rel)) {}
     return sink;
 }
 

@@ -23,8 +23,8 @@ Chunk first;
 
 bool membarrier_ready()
 {
-    static const bool ready = syscall(SYS_membarrier,
-                                      MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    static const bool ready =
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     return ready;
 }
 [[maybe_unused]] const bool registered_at_load = membarrier_ready();
@@ -33,8 +33,7 @@ bool membarrier_ready()
 void fence_all_threads()
 {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!membarrier_ready() ||
-        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
+    if (!membarrier_ready() || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);  // slow, and always there
     std::atomic_thread_fence(std::memory_order_seq_cst);
 }

@@ -60,13 +60,13 @@ private:
 }  // namespace dds
 
 // Pass an error on: DDS_TRY(call()); and DDS_LET(value, call()); which names the value.
-#define DDS_TRY(...)                                                          \
-    do {                                                                      \
-        if (auto&& dds_result_ = (__VA_ARGS__); !dds_result_) [[unlikely]]      \
-            return std::move(dds_result_).error();                            \
+#define DDS_TRY(...)                                                       \
+    do {                                                                   \
+        if (auto&& dds_result_ = (__VA_ARGS__); !dds_result_) [[unlikely]] \
+            return std::move(dds_result_).error();                         \
     } while (0)
-#define DDS_LET(name, ...)                                                    \
-    auto name##_result_ = (__VA_ARGS__);                                      \
-    if (!name##_result_) [[unlikely]]                                         \
-        return std::move(name##_result_).error();                             \
+#define DDS_LET(name, ...)                        \
+    auto name##_result_ = (__VA_ARGS__);          \
+    if (!name##_result_) [[unlikely]]             \
+        return std::move(name##_result_).error(); \
     [[maybe_unused]] auto& name = *name##_result_

@@ -11,7 +11,8 @@
 namespace dds {
 namespace {
 
-constexpr int64_t kAsk = 50 * clock::kMillisecond;  // the interrupt check's period, half the promise
+constexpr int64_t kAsk =
+    50 * clock::kMillisecond;  // the interrupt check's period, half the promise
 
 struct Interrupt {
     int (*check)(void*);

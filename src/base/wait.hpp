@@ -24,9 +24,9 @@ public:
 
 struct Patience {
     int64_t timeout_ms;
-    bool stall = false;           // the deadline counts from the last step that moved
-    int spins = 0;                // steps with a pause between
-    int yields = 50;              // then steps with sched_yield between; then park
+    bool stall = false;               // the deadline counts from the last step that moved
+    int spins = 0;                    // steps with a pause between
+    int yields = 50;                  // then steps with sched_yield between; then park
     int64_t park_max_ns = 1'000'000;  // of one park; it doubles up to this
 };
 

@@ -19,8 +19,7 @@ Error overdue(const Comm& comm, int timeout_ms)
     if (const auto doubt = comm.doubt())
         return fail_rank(doubt->code, missing.empty() ? -1 : missing.front(),
                          "rank %d waited %g s in a collective call; missing: %s; %s", comm.rank(),
-                         timeout_ms / 1000.0, ranks_in_words(missing).c_str(),
-                         doubt->text.c_str());
+                         timeout_ms / 1000.0, ranks_in_words(missing).c_str(), doubt->text.c_str());
     return fail_rank(DDS_ERR_TIMEOUT, missing.empty() ? -1 : missing.front(),
                      "rank %d waited %g s in a collective call; missing: %s", comm.rank(),
                      timeout_ms / 1000.0, ranks_in_words(missing).c_str());
@@ -39,16 +38,17 @@ Result<void> allgather(Comm& comm, std::span<const std::byte> in, std::span<std:
     const auto missing = [&] { return ranks_in_words(comm.missing()); };
     const std::string what = "rank " + std::to_string(comm.rank()) + ", in a collective call,";
     Watched watched(*operation, what.c_str(), missing);
-    const Patience patience{.timeout_ms = timeout_ms, .yields = 0,
-                            .park_max_ns = 50 * clock::kMillisecond};
+    const Patience patience{
+        .timeout_ms = timeout_ms, .yields = 0, .park_max_ns = 50 * clock::kMillisecond};
     auto waited = wait(watched, patience);
     if (waited && *waited == Waited::ended)
         return {};
-    Error why = !waited ? std::move(waited).error()
-                : *waited == Waited::timeout
-                    ? overdue(comm, timeout_ms)
-                    : fail_rank(DDS_ERR_INTERRUPTED, comm.rank(), "rank %d was interrupted in a "
-                                "collective call", comm.rank());
+    Error why = !waited                      ? std::move(waited).error()
+                : *waited == Waited::timeout ? overdue(comm, timeout_ms)
+                                             : fail_rank(DDS_ERR_INTERRUPTED, comm.rank(),
+                                                         "rank %d was interrupted in a "
+                                                         "collective call",
+                                                         comm.rank());
     comm.give_up(why);
     return why;
 }
@@ -82,8 +82,10 @@ Result<void> allgatherv(Comm& comm, std::span<const std::byte> in, std::span<std
         sizes[r] = bytes;
     }
     if (total > least)
-        return fail_rank(DDS_ERR_TRUNCATED, narrow, "allgatherv: rank %d has room for %llu bytes, "
-                         "%llu are needed", narrow, static_cast<unsigned long long>(least),
+        return fail_rank(DDS_ERR_TRUNCATED, narrow,
+                         "allgatherv: rank %d has room for %llu bytes, "
+                         "%llu are needed",
+                         narrow, static_cast<unsigned long long>(least),
                          static_cast<unsigned long long>(total));
 
     // In slices, so that one long contribution among many short ones costs little memory.

@@ -67,8 +67,10 @@ private:
             return fail(code, "the custom communicator's allgather took more than %d ms",
                         timeout_ms_);
         if (code < DDS_SUCCESS || code > DDS_ERR_INTERNAL)
-            return fail(DDS_ERR_IO, "the custom communicator's allgather returned %d, which is "
-                        "none of DDS_ERR_*", code);
+            return fail(DDS_ERR_IO,
+                        "the custom communicator's allgather returned %d, which is "
+                        "none of DDS_ERR_*",
+                        code);
         if (code)
             return fail(code, "the custom communicator's allgather failed with code %d", code);
         comm_.broken_ = false;
@@ -87,7 +89,7 @@ Result<std::unique_ptr<Operation>> CustomComm::start_allgather(std::span<const s
 {
     if (broken_)
         return fail(DDS_ERR_STATE, "the custom communicator: an earlier allgather was not "
-                    "completed");
+                                   "completed");
     return std::unique_ptr<Operation>(std::make_unique<Call>(*this, in, out, timeout_ms));
 }
 
@@ -95,16 +97,20 @@ Result<std::unique_ptr<Operation>> CustomComm::start_allgather(std::span<const s
 Result<void> check_size(const dds_comm_ops_t& ops)
 {
     if (ops.struct_size < sizeof ops)
-        return fail(DDS_ERR_ARG, "dds_comm_ops_t: struct_size is %u, at least %zu is needed (set it "
-                    "with DDS_COMM_OPS_INIT)", ops.struct_size, sizeof ops);
+        return fail(DDS_ERR_ARG,
+                    "dds_comm_ops_t: struct_size is %u, at least %zu is needed (set it "
+                    "with DDS_COMM_OPS_INIT)",
+                    ops.struct_size, sizeof ops);
     // No release will be that long: the field was never set, and the bytes are not there to read.
     if (ops.struct_size > 64 * sizeof ops)
         return fail(DDS_ERR_ARG, "dds_comm_ops_t: struct_size is %u", ops.struct_size);
     const auto* bytes = reinterpret_cast<const unsigned char*>(&ops);
     for (size_t i = sizeof ops; i < ops.struct_size; i++)
         if (bytes[i] != 0)
-            return fail(DDS_ERR_UNSUPPORTED, "dds_comm_ops_t: byte %zu is set, which this release "
-                        "does not know", i);
+            return fail(DDS_ERR_UNSUPPORTED,
+                        "dds_comm_ops_t: byte %zu is set, which this release "
+                        "does not know",
+                        i);
     return {};
 }
 

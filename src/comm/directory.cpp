@@ -18,7 +18,8 @@
 namespace dds::filecomm {
 namespace {
 
-constexpr int kSafe = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;  // no link is followed, no FIFO waited for
+constexpr int kSafe =
+    O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;  // no link is followed, no FIFO waited for
 
 struct CloseDir {
     void operator()(DIR* dir) const { closedir(dir); }
@@ -112,8 +113,8 @@ Result<void> Directory::write(const std::string& name, std::span<const std::byte
         if (!fd)
             return fail_errno(errno, "cannot create %s", where.c_str());
         Result<void> done = fchmod(fd.get(), 0600) == 0  // whatever the umask
-            ? write_all(fd.get(), head, where)
-            : fail_errno(errno, "cannot set the mode of %s", where.c_str());
+                                ? write_all(fd.get(), head, where)
+                                : fail_errno(errno, "cannot set the mode of %s", where.c_str());
         if (done)
             done = write_all(fd.get(), body, where);
         // NFS and quotas tell a full file system only now.
@@ -181,8 +182,8 @@ Result<bool> Directory::read(const File& file, uint64_t offset, std::span<std::b
                              const std::string& name) const
 {
     while (!out.empty()) {
-        const ssize_t got = pread(file.fd.get(), out.data(), out.size(),
-                                  static_cast<off_t>(offset));
+        const ssize_t got =
+            pread(file.fd.get(), out.data(), out.size(), static_cast<off_t>(offset));
         if (got < 0 && errno == EINTR)
             continue;
         if (got == 0 || (got < 0 && errno == ESTALE))

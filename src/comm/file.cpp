@@ -124,8 +124,8 @@ Result<std::unique_ptr<Operation>> FileComm::start_allgather(std::span<const std
     doubt_.reset();
     auto gather = std::make_shared<Gather>(group_, seq_, in);
     DDS_LET(helper, Helper::start(gather));
-    return std::unique_ptr<Operation>(std::make_unique<Exchange>(*this, std::move(gather),
-                                                                 std::move(helper), out));
+    return std::unique_ptr<Operation>(
+        std::make_unique<Exchange>(*this, std::move(gather), std::move(helper), out));
 }
 
 std::vector<int> FileComm::missing() const
@@ -158,20 +158,22 @@ Result<void> FileComm::meet(int timeout_ms)
                       : std::string("unknown, the file system does not answer");
     };
     Watched watched(*helper, who.c_str(), whom);
-    auto met = wait(watched, {.timeout_ms = timeout_ms, .yields = 0,
-                              .park_max_ns = 50 * clock::kMillisecond});
+    auto met = wait(
+        watched, {.timeout_ms = timeout_ms, .yields = 0, .park_max_ns = 50 * clock::kMillisecond});
     if (!met)
         return std::move(met).error();
     if (*met == Waited::ended)
         return {};
-    Error why = fail_rank(DDS_ERR_INTERRUPTED, rank(), "%s was interrupted while it waited for the "
-                          "others", who.c_str());
+    Error why = fail_rank(DDS_ERR_INTERRUPTED, rank(),
+                          "%s was interrupted while it waited for the "
+                          "others",
+                          who.c_str());
     if (*met == Waited::timeout) {
         const auto report = helper->report();
-        const std::string text = !report ? "unknown, the file system does not answer"
-                                         : ranks_in_words(report->missing);
-        why = fail_rank(DDS_ERR_TIMEOUT, report && !report->missing.empty()
-                            ? report->missing.front() : -1,
+        const std::string text =
+            !report ? "unknown, the file system does not answer" : ranks_in_words(report->missing);
+        why = fail_rank(DDS_ERR_TIMEOUT,
+                        report && !report->missing.empty() ? report->missing.front() : -1,
                         "%s waited %g s for the others; missing: %s", who.c_str(),
                         timeout_ms / 1000.0, text.c_str());
         if (report && report->doubt) {
@@ -204,13 +206,19 @@ Result<std::unique_ptr<Comm>> open_file(const std::string& dir, const std::strin
         return fail(DDS_ERR_ARG, "rank %d of %d", rank, size);
     const std::string space = encode(ns);
     if (ns.empty() || space.size() > kLongestSpace)
-        return fail(DDS_ERR_ARG, "the name of a group of ranks has %zu bytes (%zu when encoded); it "
-                    "takes 1 to %zu", ns.size(), space.size(), kLongestSpace);
+        return fail(DDS_ERR_ARG,
+                    "the name of a group of ranks has %zu bytes (%zu when encoded); it "
+                    "takes 1 to %zu",
+                    ns.size(), space.size(), kLongestSpace);
     Nonce nonce;
     if (!clock::random(nonce.data(), nonce.size()))
         return fail(DDS_ERR_IO, "the system gives no random numbers");
-    auto group = std::make_shared<Group>(Group{.path = dir, .ns = ns, .space = space, .rank = rank,
-                                               .size = size, .nonce = nonce,
+    auto group = std::make_shared<Group>(Group{.path = dir,
+                                               .ns = ns,
+                                               .space = space,
+                                               .rank = rank,
+                                               .size = size,
+                                               .nonce = nonce,
                                                .process = this_process(),
                                                .job = scheduler_job()});
     auto comm = std::make_unique<FileComm>(group);

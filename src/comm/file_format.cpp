@@ -12,10 +12,7 @@ namespace {
 constexpr std::array<char, 8> kMagic{'D', 'D', 'S', 'C', 'O', 'M', 'M', '\n'};
 constexpr uint16_t kMajor = 1, kMinor = 0;  // a reader takes any minor of its major
 
-uint32_t crc_of(const Header& header)
-{
-    return crc32c(0, &header, offsetof(Header, header_crc));
-}
+uint32_t crc_of(const Header& header) { return crc32c(0, &header, offsetof(Header, header_crc)); }
 
 }  // namespace
 
@@ -61,8 +58,8 @@ void set_error(Header& header, std::vector<std::byte>& body, const Error& error)
 {
     header.status = error.code;
     header.status_rank = error.rank;
-    const auto text = std::as_bytes(std::span(error.text)).first(
-        std::min(error.text.size(), kMaxText));
+    const auto text =
+        std::as_bytes(std::span(error.text)).first(std::min(error.text.size(), kMaxText));
     body.assign(text.begin(), text.end());
 }
 

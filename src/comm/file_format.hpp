@@ -44,13 +44,13 @@ struct Hello {
 static_assert(sizeof(Hello) == 376);
 
 constexpr uint64_t kMaxBody = uint64_t{1} << 46;  // no collective is that long; a damaged size is
-constexpr size_t kMaxText = 1024;              // of an error
+constexpr size_t kMaxText = 1024;                 // of an error
 
 Header make_header(Kind kind, int rank, int size);
 void seal(Header& header, std::span<const std::byte> body);
 
 enum class Verdict { good, damaged, other_version };
-Verdict examine(const Header& header);                     // the header alone
+Verdict examine(const Header& header);  // the header alone
 bool whole(const Header& header, std::span<const std::byte> body);
 
 // An error in a header and a body, and back.

@@ -50,8 +50,8 @@ Gather::Gather(std::shared_ptr<Group> shared, uint64_t seq, std::span<const std:
 
 std::span<std::byte> Gather::slot(int rank, int count)
 {
-    return std::span(collected_).subspan(static_cast<size_t>(rank - first_) * bytes_,
-                                         static_cast<size_t>(count) * bytes_);
+    return std::span(collected_)
+        .subspan(static_cast<size_t>(rank - first_) * bytes_, static_cast<size_t>(count) * bytes_);
 }
 
 Result<Step> Gather::step()
@@ -113,11 +113,12 @@ Result<bool> Gather::take(Child& child)
     if (part->header.status) {
         verdict_ = error_of(part->header, part->body);
     } else if (part->header.op_bytes != bytes_ || part->body.size() != into.size()) {
-        verdict_ = fail_rank(DDS_ERR_MISMATCH, child.rank, "allgather %llu of '%s': rank %d gives "
-                             "%zu bytes, rank %d gives %llu",
-                             static_cast<unsigned long long>(seq_), group_.ns.c_str(), group_.rank,
-                             bytes_, child.rank,
-                             static_cast<unsigned long long>(part->header.op_bytes));
+        verdict_ =
+            fail_rank(DDS_ERR_MISMATCH, child.rank,
+                      "allgather %llu of '%s': rank %d gives "
+                      "%zu bytes, rank %d gives %llu",
+                      static_cast<unsigned long long>(seq_), group_.ns.c_str(), group_.rank, bytes_,
+                      child.rank, static_cast<unsigned long long>(part->header.op_bytes));
     } else if (!into.empty()) {
         std::memcpy(into.data(), part->body.data(), into.size());
     }
@@ -208,9 +209,10 @@ Result<void> Gather::check_doubt()
 Result<void> Gather::check_peers()
 {
     if (suspect_ >= 0 && gone(suspect_))
-        return fail_rank(DDS_ERR_PEER, suspect_, "rank %d died, or left its communicator, before "
-                         "exchange %llu of '%s'", suspect_, static_cast<unsigned long long>(seq_),
-                         group_.ns.c_str());
+        return fail_rank(DDS_ERR_PEER, suspect_,
+                         "rank %d died, or left its communicator, before "
+                         "exchange %llu of '%s'",
+                         suspect_, static_cast<unsigned long long>(seq_), group_.ns.c_str());
     suspect_ = -1;
     if (group_.rank != 0) {
         suspect_ = gone(0) ? 0 : -1;

@@ -59,9 +59,9 @@ private:
     std::vector<std::byte> collected_;  // in the end, of all ranks
     std::optional<Error> verdict_;
     bool marked_ = false;
-    int64_t doubted_ = 0;     // since when a file is damaged
-    int suspect_ = -1;        // a rank that seemed gone in the last round
-    int next_ = 1;            // rank 0: where the next round goes on
+    int64_t doubted_ = 0;  // since when a file is damaged
+    int suspect_ = -1;     // a rank that seemed gone in the last round
+    int next_ = 1;         // rank 0: where the next round goes on
     bool agreed_ = false;
 };
 

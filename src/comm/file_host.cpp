@@ -59,13 +59,15 @@ Result<void> Meeting::hear(int rank, const Group::Greeting& greeting)
     if (greeting.header.status)
         return error_of(greeting.header, std::as_bytes(std::span(greeting.hello.text)));
     if (greeting.header.size != group_.size)
-        return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
-                         group_.ns.c_str(), group_.path.c_str(), group_.size, rank,
-                         greeting.header.size);
+        return fail_rank(DDS_ERR_MISMATCH, rank,
+                         "'%s' in %s: rank 0 says %d ranks, rank %d says %d", group_.ns.c_str(),
+                         group_.path.c_str(), group_.size, rank, greeting.header.size);
     if (greeting.hello.job != group_.job)
-        return fail_rank(DDS_ERR_MISMATCH, rank, "'%s' in %s: rank 0 belongs to job '%.63s', rank "
-                         "%d to job '%.63s'", group_.ns.c_str(), group_.path.c_str(),
-                         group_.job.data(), rank, greeting.hello.job.data());
+        return fail_rank(DDS_ERR_MISMATCH, rank,
+                         "'%s' in %s: rank 0 belongs to job '%.63s', rank "
+                         "%d to job '%.63s'",
+                         group_.ns.c_str(), group_.path.c_str(), group_.job.data(), rank,
+                         greeting.hello.job.data());
     return {};
 }
 
@@ -85,8 +87,7 @@ Result<void> Meeting::hear_clashes()
         const bool known = seen_[at] == clash->hello.nonce;
         if (clash->header.run == group_.nonce || (known && answers_[at]))
             return error_of(clash->header, std::as_bytes(std::span(clash->hello.text)));
-        if (!known && !answers_[at] &&
-            !group_.directory.exists(hello_name(group_.space, rank))) {
+        if (!known && !answers_[at] && !group_.directory.exists(hello_name(group_.space, rank))) {
             seen_[at] = clash->hello.nonce;
             changed_ = true;
         }
@@ -126,7 +127,8 @@ void Meeting::sweep()
             continue;
         const auto file = group_.directory.open_file(name);
         Header header;
-        const bool ours = file && *file &&
+        const bool ours =
+            file && *file &&
             group_.directory.read(**file, 0, std::as_writable_bytes(std::span(&header, 1)), name) &&
             examine(header) != Verdict::damaged;
         if (ours || (file && *file && name.starts_with(group_.space + ".tmp.")))

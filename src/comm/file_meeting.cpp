@@ -73,8 +73,8 @@ Result<Step> Meeting::claim()
 Result<Step> Meeting::quarrel(const Group::Greeting& other)
 {
     error_ = fail_rank(DDS_ERR_MISMATCH, group_.rank, "%s is claimed twice: by %s and by %s",
-                       in_words(group_, group_.rank).c_str(),
-                       in_words(other.hello.process).c_str(), in_words(group_.process).c_str());
+                       in_words(group_, group_.rank).c_str(), in_words(other.hello.process).c_str(),
+                       in_words(group_.process).c_str());
     rival_ = other;
     until_ = clock::now() + kLinger;
     state_ = State::quarrelling;
@@ -138,8 +138,8 @@ Result<Step> Meeting::answer()
         return Step::idle;
     const size_t list = call->header.count * sizeof(Nonce);
     if (call->header.status)
-        return error_of(call->header, std::span(call->body).subspan(std::min(list,
-                                                                            call->body.size())));
+        return error_of(call->header,
+                        std::span(call->body).subspan(std::min(list, call->body.size())));
     if (*caller != group_.acknowledged) {
         group_.acknowledged = *caller;
         DDS_TRY(group_.write_hello());
@@ -166,9 +166,9 @@ Result<void> Meeting::rounds()
     if (!first)
         return {};
     // Of this meeting, and not left over, if it is known or still runs.
-    if (first->header.status && (first->hello.nonce == host_ ||
-                                 first->hello.nonce == group_.acknowledged ||
-                                 life_of(first->hello.process) == Life::alive))
+    if (first->header.status &&
+        (first->hello.nonce == host_ || first->hello.nonce == group_.acknowledged ||
+         life_of(first->hello.process) == Life::alive))
         return error_of(first->header, std::as_bytes(std::span(first->hello.text)));
     if (!first->header.status)
         host_ = first->hello.nonce;
@@ -176,8 +176,8 @@ Result<void> Meeting::rounds()
     // that the verdict reaches all.
     if (first->header.size <= group_.rank && life_of(first->hello.process) == Life::alive)
         return fail_rank(DDS_ERR_MISMATCH, 0, "'%s' in %s: rank 0 says %d ranks, rank %d says %d",
-                         group_.ns.c_str(), group_.path.c_str(), first->header.size,
-                         group_.rank, group_.size);
+                         group_.ns.c_str(), group_.path.c_str(), first->header.size, group_.rank,
+                         group_.size);
     return {};
 }
 
@@ -215,9 +215,10 @@ std::optional<Error> Meeting::doubt()
         Hello hello;
         std::memcpy(&hello, (*other)->body.data(), sizeof hello);
         if (life_of(hello.process) == Life::alive)
-            return fail_rank(DDS_ERR_MISMATCH, rank, "rank %d waits as %s: the ranks must create "
-                             "their communicators in the same order and with the same names", rank,
-                             group_.directory.in_words(name).c_str());
+            return fail_rank(DDS_ERR_MISMATCH, rank,
+                             "rank %d waits as %s: the ranks must create "
+                             "their communicators in the same order and with the same names",
+                             rank, group_.directory.in_words(name).c_str());
     }
     return group_.doubt ? std::optional(group_.doubt->error) : std::nullopt;
 }

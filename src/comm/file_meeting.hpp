@@ -52,12 +52,12 @@ private:
     Group& group_;
     Pace pace_;
     State state_ = State::arriving;
-    std::vector<Nonce> seen_;      // rank 0: by rank
-    std::vector<bool> answers_;    // rank 0: who has acknowledged this call
-    bool changed_ = true;          // rank 0: seen_ is not what the call says
-    Nonce host_{};                 // the others: rank 0, as it was seen without bad news
+    std::vector<Nonce> seen_;    // rank 0: by rank
+    std::vector<bool> answers_;  // rank 0: who has acknowledged this call
+    bool changed_ = true;        // rank 0: seen_ is not what the call says
+    Nonce host_{};               // the others: rank 0, as it was seen without bad news
     std::optional<Group::Greeting> rival_;
-    Error error_;                  // quarrelling, dismissing: how it ends
+    Error error_;  // quarrelling, dismissing: how it ends
     int64_t until_ = 0;
 };
 

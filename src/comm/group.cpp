@@ -35,8 +35,8 @@ Result<std::optional<Group::Message>> Group::read(const std::string& name, Kind 
     if (!file)
         return std::optional<Message>();
     Message message;
-    DDS_LET(begun, directory.read(*file, 0, std::as_writable_bytes(std::span(&message.header, 1)),
-                                  name));
+    DDS_LET(begun,
+            directory.read(*file, 0, std::as_writable_bytes(std::span(&message.header, 1)), name));
     if (!begun)
         return refuse(DDS_ERR_CORRUPT, "is not whole");
     const Verdict verdict = examine(message.header);
@@ -140,8 +140,7 @@ Result<void> Group::heard()
     DDS_LET(message, read(fail_name(space), Kind::hello, sizeof(Hello)));
     if (!message || message->body.size() != sizeof(Hello) || message->header.run != run)
         return {};
-    return error_of(message->header,
-                    std::span(message->body).subspan(offsetof(Hello, text)));
+    return error_of(message->header, std::span(message->body).subspan(offsetof(Hello, text)));
 }
 
 void Group::leave()

@@ -13,11 +13,11 @@ namespace dds::filecomm {
 
 struct Group {
     Directory directory{};
-    std::string path;   // as the user gave them, also for texts
+    std::string path;  // as the user gave them, also for texts
     std::string ns;
     std::string space;  // as it stands in file names
     int rank, size;
-    Nonce nonce;        // this rank's
+    Nonce nonce;  // this rank's
     Process process;
     std::array<char, 64> job{};
     Nonce run{};           // rank 0's nonce, once the ranks have met

@@ -64,8 +64,7 @@ void Helper::Shared::work()
             end = std::move(step);
             over = true;
         } else if (!asked && !stop && nap > 0) {
-            for_helper.wait_for(lock, std::chrono::nanoseconds(nap),
-                                [&] { return asked || stop; });
+            for_helper.wait_for(lock, std::chrono::nanoseconds(nap), [&] { return asked || stop; });
         }
         if (asked && !ended) {
             lock.unlock();
@@ -88,7 +87,8 @@ void Helper::Shared::work()
 void* Helper::run(void* at)
 {
     never_log_here();
-    const std::unique_ptr<std::shared_ptr<Shared>> shared(static_cast<std::shared_ptr<Shared>*>(at));
+    const std::unique_ptr<std::shared_ptr<Shared>> shared(
+        static_cast<std::shared_ptr<Shared>*>(at));
     (*shared)->work();
     return nullptr;
 }
@@ -136,8 +136,7 @@ Result<Step> Helper::step()
 void Helper::park(int64_t ns)
 {
     std::unique_lock lock(shared_->mutex);
-    shared_->for_caller.wait_for(lock, std::chrono::nanoseconds(ns),
-                                 [&] { return shared_->over; });
+    shared_->for_caller.wait_for(lock, std::chrono::nanoseconds(ns), [&] { return shared_->over; });
 }
 
 std::optional<Helper::Report> Helper::report()
@@ -146,8 +145,7 @@ std::optional<Helper::Report> Helper::report()
     shared_->report.reset();
     shared_->asked = true;
     shared_->for_helper.notify_all();
-    shared_->for_caller.wait_for(lock, kGrace,
-                                 [&] { return shared_->over || shared_->report; });
+    shared_->for_caller.wait_for(lock, kGrace, [&] { return shared_->over || shared_->report; });
     return shared_->report;
 }
 

@@ -84,8 +84,8 @@ Life life_of(const Process& process)
         return Life::unknown;
     const Stat stat = stat_of(process.pid);
     // A zombie runs no more.
-    const bool alive = stat.state && stat.state != 'Z' && stat.state != 'X' &&
-                       stat.started == process.started;
+    const bool alive =
+        stat.state && stat.state != 'Z' && stat.state != 'X' && stat.started == process.started;
     return alive ? Life::alive : Life::dead;
 }
 

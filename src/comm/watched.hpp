@@ -12,7 +12,9 @@ public:
     // `words` tells who is missing; it is asked when it is time to say so.
     template <class Words>
     Watched(Operation& operation, const char* what, const Words& words)
-        : operation_(operation), what_(what), words_(&words),
+        : operation_(operation),
+          what_(what),
+          words_(&words),
           ask_([](const void* ask) { return (*static_cast<const Words*>(ask))(); })
     {
     }

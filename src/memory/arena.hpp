@@ -50,9 +50,9 @@ public:
     // An id for memory that is no arena (the caller's own), unique among this rank's segments.
     uint32_t next_id() { return next_id_++; }
 
-    size_t count() const;   // arenas alive
-    size_t bytes() const;   // their memory
-    void orphan();          // the store is freed
+    size_t count() const;  // arenas alive
+    size_t bytes() const;  // their memory
+    void orphan();         // the store is freed
 
 private:
     Result<std::shared_ptr<Arena>> open(size_t bytes, bool huge);

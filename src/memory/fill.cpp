@@ -20,8 +20,8 @@ namespace dds {
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kPiece = size_t{2} << 20;    // populated and copied at a time: stays in the cache
-constexpr size_t kAThread = size_t{16} << 20; // less than that is not worth a thread
+constexpr size_t kPiece = size_t{2} << 20;     // populated and copied at a time: stays in the cache
+constexpr size_t kAThread = size_t{16} << 20;  // less than that is not worth a thread
 constexpr int kMaxThreads = 8;
 
 int threads_for(size_t bytes)

@@ -18,7 +18,8 @@ uint64_t read_number(const std::string& path)
 {
     std::ifstream file(path);
     std::string word;
-    if (!(file >> word) || word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
+    if (!(file >> word) || word.empty() ||
+        word.find_first_not_of("0123456789") != std::string::npos)
         return kUnknown;  // missing, or "max"
     return strtoull(word.c_str(), nullptr, 10);
 }
@@ -59,7 +60,8 @@ Result<void> check_cgroup(const std::string& dir, uint64_t bytes)
             cached += value;
     const uint64_t used = now - std::min(now, cached);
     if (bytes > most - std::min(most, used))
-        return fail(DDS_ERR_LIMIT, "%llu bytes do not fit: the memory cgroup %s allows %llu and %llu "
+        return fail(DDS_ERR_LIMIT,
+                    "%llu bytes do not fit: the memory cgroup %s allows %llu and %llu "
                     "are in use; raise its memory.max or give each rank fewer rows",
                     static_cast<unsigned long long>(bytes), dir.c_str(),
                     static_cast<unsigned long long>(most), static_cast<unsigned long long>(used));
@@ -83,8 +85,10 @@ Result<void> check_room(size_t bytes)
     const uint64_t free = read_field("/proc/meminfo", "MemAvailable:");
     const uint64_t swap = read_field("/proc/meminfo", "SwapFree:");
     if (free != kUnknown && swap != kUnknown && bytes > (free + swap) * 1024)
-        return fail(DDS_ERR_LIMIT, "%zu bytes do not fit: the machine has %llu left; give each rank "
-                    "fewer rows", bytes, static_cast<unsigned long long>((free + swap) * 1024));
+        return fail(DDS_ERR_LIMIT,
+                    "%zu bytes do not fit: the machine has %llu left; give each rank "
+                    "fewer rows",
+                    bytes, static_cast<unsigned long long>((free + swap) * 1024));
     return {};
 }
 

@@ -34,8 +34,8 @@ Result<Fd> open_memfd(const char* name)
 Result<std::byte*> map(int fd, size_t bytes, int protection)
 {
     const size_t slack = bytes >= Segment::kHugePage ? Segment::kHugePage : 0;
-    void* place = mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                       -1, 0);
+    void* place =
+        mmap(nullptr, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
         return fail_errno(errno, "mmap of %zu bytes of address space", bytes + slack);
     auto* at = static_cast<std::byte*>(place);
@@ -52,8 +52,10 @@ Result<std::byte*> map(int fd, size_t bytes, int protection)
         const int error = errno;
         munmap(at, bytes);
         if (error == ENOMEM)
-            return fail(DDS_ERR_LIMIT, "mmap of %zu bytes: too many mappings or too little address "
-                        "space (see vm.max_map_count and `ulimit -v`)", bytes);
+            return fail(DDS_ERR_LIMIT,
+                        "mmap of %zu bytes: too many mappings or too little address "
+                        "space (see vm.max_map_count and `ulimit -v`)",
+                        bytes);
         return fail_errno(error, "mmap of %zu bytes", bytes);
     }
     return at;
@@ -105,8 +107,8 @@ Result<Segment> Segment::attach(const Fd& fd, size_t bytes, Sharing sharing)
     if (static_cast<uint64_t>(status.st_size) != bytes)
         return fail(DDS_ERR_CORRUPT, "a peer's segment has %lld bytes where it said %zu",
                     static_cast<long long>(status.st_size), bytes);
-    DDS_LET(data, map(fd.get(), bytes,
-                      sharing == Sharing::read ? PROT_READ : PROT_READ | PROT_WRITE));
+    DDS_LET(data,
+            map(fd.get(), bytes, sharing == Sharing::read ? PROT_READ : PROT_READ | PROT_WRITE));
     return Segment(Fd(), data, bytes);
 }
 

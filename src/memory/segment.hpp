@@ -35,7 +35,9 @@ public:
     int fd() const { return fd_.get(); }  // to send; -1 where attached
 
 private:
-    Segment(Fd fd, std::byte* data, size_t bytes) : fd_(std::move(fd)), data_(data), bytes_(bytes) {}
+    Segment(Fd fd, std::byte* data, size_t bytes) : fd_(std::move(fd)), data_(data), bytes_(bytes)
+    {
+    }
 
     Fd fd_;
     std::byte* data_ = nullptr;

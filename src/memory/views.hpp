@@ -9,7 +9,7 @@
 namespace dds::views {
 
 void add(const void* data, const std::shared_ptr<Arena>& arena);  // NULL: the caller's own memory
-bool remove(const void* data);  // false: no such view
-size_t parked_bytes();          // memory of freed stores that views hold
+bool remove(const void* data);                                    // false: no such view
+size_t parked_bytes();  // memory of freed stores that views hold
 
 }  // namespace dds::views

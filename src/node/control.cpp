@@ -66,8 +66,8 @@ bool Control::decided(int index) const
 void Control::decide(int index, int code)
 {
     uint64_t before = slot(index).load(std::memory_order_acquire);
-    const uint64_t given_up = pack(round_, {kGivenUp, static_cast<uint8_t>(code),
-                                            static_cast<uint16_t>(index_)});
+    const uint64_t given_up =
+        pack(round_, {kGivenUp, static_cast<uint8_t>(code), static_cast<uint16_t>(index_)});
     while (round_of(before) != round_)
         if (slot(index).compare_exchange_weak(before, given_up))
             wake(slot(index));

@@ -17,8 +17,8 @@ namespace {
 // 128 bits of FNV-1a: identities are compared, not attacked (peers check each other's user id).
 NodeId digest(const std::string& text)
 {
-    unsigned __int128 hash = (static_cast<unsigned __int128>(0x6c62272e07bb0142u) << 64) |
-                             0x62b821756295c58du;
+    unsigned __int128 hash =
+        (static_cast<unsigned __int128>(0x6c62272e07bb0142u) << 64) | 0x62b821756295c58du;
     const unsigned __int128 prime = (static_cast<unsigned __int128>(0x1000000u) << 64) | 0x13b;
     for (const char c : text)
         hash = (hash ^ static_cast<unsigned char>(c)) * prime;
@@ -41,7 +41,8 @@ Result<NodeId> node_identity()
     const std::string boot(text, n > 0 ? static_cast<size_t>(n) : 0);
     struct stat net;
     if (boot.empty() || stat("/proc/self/ns/net", &net) != 0)
-        return fail(DDS_ERR_UNSUPPORTED, "cannot tell which node this is without /proc "
+        return fail(DDS_ERR_UNSUPPORTED,
+                    "cannot tell which node this is without /proc "
                     "(boot_id and ns/net); set DDSTORE_NODE to the node's name");
     return digest(boot + ":" + std::to_string(net.st_dev) + ":" + std::to_string(net.st_ino));
 }

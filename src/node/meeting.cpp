@@ -107,7 +107,8 @@ private:
     bool listen_to(Knocking& knocking)
     {
         Message hello;
-        const auto got = socket::receive(knocking.fd.get(), std::as_writable_bytes(std::span(&hello, 1)));
+        const auto got =
+            socket::receive(knocking.fd.get(), std::as_writable_bytes(std::span(&hello, 1)));
         if (got && !*got)
             return false;  // has not spoken yet
         if (!got || (*got)->bytes != sizeof hello || hello.kind != Message::kHello ||

@@ -44,13 +44,14 @@ int Node::pid(int rank) const { return rank == rank_ ? getpid() : peers_.at(rank
 bool Node::dead(int rank) const
 {
     const auto at = peers_.find(rank);
-    return at != peers_.end() && at->second && at->second->liveness->dead.load(std::memory_order_acquire);
+    return at != peers_.end() && at->second &&
+           at->second->liveness->dead.load(std::memory_order_acquire);
 }
 
 int Node::dead_count() const
 {
-    return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
-                                          [this](int rank) { return dead(rank); }));
+    return static_cast<int>(
+        std::count_if(ranks_.begin(), ranks_.end(), [this](int rank) { return dead(rank); }));
 }
 
 bool Node::gone(int rank) const
@@ -64,14 +65,16 @@ bool Node::gone(int rank) const
 
 Node::Message Node::message(uint16_t kind, uint32_t id, size_t bytes) const
 {
-    return {Message::kMagic, Message::kVersion, kind, static_cast<uint32_t>(rank_), id, bytes, store_};
+    return {Message::kMagic, Message::kVersion, kind, static_cast<uint32_t>(rank_), id, bytes,
+            store_};
 }
 
 Result<void> Node::check(const Message& message, int rank) const
 {
     if (message.magic != Message::kMagic || message.version != Message::kVersion ||
         message.rank != static_cast<uint32_t>(rank) || message.store != store_)
-        return fail_rank(DDS_ERR_CORRUPT, rank, "rank %d sent a message that is not of this store", rank);
+        return fail_rank(DDS_ERR_CORRUPT, rank, "rank %d sent a message that is not of this store",
+                         rank);
     return {};
 }
 
@@ -108,7 +111,8 @@ public:
         : node_(node), awaited_(awaited), kind_(kind)
     {
         for (const auto& [rank, peer] : node_.peers_)
-            std::erase_if(peer->inbox, [this, rank = rank](const auto& in) { return vain(rank, in); });
+            std::erase_if(peer->inbox,
+                          [this, rank = rank](const auto& in) { return vain(rank, in); });
     }
 
     Result<Step> step() override
@@ -166,7 +170,8 @@ private:
             const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin();
             const auto word = node_.control_->ahead(static_cast<int>(at));
             if (!here(i) && word && word->code != DDS_SUCCESS)
-                return fail_rank(word->code, rank, "rank %d failed before it showed its memory", rank);
+                return fail_rank(word->code, rank, "rank %d failed before it showed its memory",
+                                 rank);
         }
         return {};
     }
@@ -192,7 +197,8 @@ private:
         Peer& peer = *node_.peers_.at(awaited.rank);
         for (;;) {
             Message message;
-            auto got = socket::receive(peer.fd.get(), std::as_writable_bytes(std::span(&message, 1)));
+            auto got =
+                socket::receive(peer.fd.get(), std::as_writable_bytes(std::span(&message, 1)));
             if (!got)
                 return gone(awaited.rank, got.error());
             if (!*got)
@@ -206,7 +212,8 @@ private:
             if (!(*got)->descriptor)
                 return fail_rank(DDS_ERR_PEER, awaited.rank, "rank %d has no memory to show",
                                  awaited.rank);
-            Peer::Incoming in{message.kind, message.id, message.bytes, std::move((*got)->descriptor)};
+            Peer::Incoming in{message.kind, message.id, message.bytes,
+                              std::move((*got)->descriptor)};
             if (!vain(awaited.rank, in))
                 peer.inbox.push_back(std::move(in));
             moved = true;
@@ -248,8 +255,10 @@ Result<void> Node::settle(std::span<const Awaited> awaited, int64_t timeout_ms)
         return {};
     const int rank = settling.missing();
     if (waited == Waited::interrupted)
-        return fail_rank(DDS_ERR_INTERRUPTED, rank, "interrupted while waiting for the memory of "
-                         "rank %d", rank);
+        return fail_rank(DDS_ERR_INTERRUPTED, rank,
+                         "interrupted while waiting for the memory of "
+                         "rank %d",
+                         rank);
     return fail_rank(DDS_ERR_TIMEOUT, rank, "rank %d did not show its memory within %lld ms", rank,
                      static_cast<long long>(timeout_ms));
 }

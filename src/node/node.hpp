@@ -23,7 +23,7 @@ struct NodeCard {
     std::array<unsigned char, 16> random;  // rank 0's names the store
     uint32_t uid;
     uint32_t reserved;
-    std::array<uint64_t, 16> cpus;         // it may run on these
+    std::array<uint64_t, 16> cpus;  // it may run on these
 };
 
 class Node {

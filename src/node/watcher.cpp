@@ -110,8 +110,7 @@ Result<std::shared_ptr<Watcher>> Watcher::get()
 Watcher::~Watcher()
 {
     const uint64_t one = 1;
-    while (write(state_->stop.get(), &one, sizeof one) < 0 && errno == EINTR) {
-    }
+    while (write(state_->stop.get(), &one, sizeof one) < 0 && errno == EINTR) {}
     state_->thread.join();
 }
 

@@ -86,8 +86,9 @@ uint64_t Partition::hash() const
 
 size_t Partition::bytes() const
 {
-    return sizeof *this + first_.capacity() * sizeof(int64_t) + starts_.capacity() * sizeof(int64_t) +
-           rank_of_.capacity() * sizeof(int32_t) + buckets_.capacity() * sizeof(uint16_t);
+    return sizeof *this + first_.capacity() * sizeof(int64_t) +
+           starts_.capacity() * sizeof(int64_t) + rank_of_.capacity() * sizeof(int32_t) +
+           buckets_.capacity() * sizeof(uint16_t);
 }
 
 }  // namespace dds

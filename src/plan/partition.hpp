@@ -52,8 +52,8 @@ private:
     Partition() = default;
     void build_buckets();
 
-    std::vector<int64_t> first_;     // ranks + 1
-    std::vector<int64_t> starts_;    // shards + 1: first rows of ranks that have rows, then the total
+    std::vector<int64_t> first_;   // ranks + 1
+    std::vector<int64_t> starts_;  // shards + 1: first rows of ranks that have rows, then the total
     std::vector<int32_t> rank_of_;   // shards
     std::vector<uint16_t> buckets_;  // the shard of each bucket's first row, and one more
     int shift_ = 0;                  // a bucket is 2^shift rows

@@ -35,7 +35,8 @@ void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64
         const uint64_t to = static_cast<uint64_t>(i) * row_bytes;
         if (!whole.empty()) {
             WireRun& last = whole.back();
-            if (last.shard == shard && last.from + last.bytes == from && last.to + last.bytes == to) {
+            if (last.shard == shard && last.from + last.bytes == from &&
+                last.to + last.bytes == to) {
                 last.bytes += row_bytes;
                 last.count++;
                 continue;

@@ -12,8 +12,8 @@ namespace dds {
 
 struct WireRun {
     int32_t shard;
-    uint64_t from;   // byte in the shard
-    uint64_t to;     // byte in the destination
+    uint64_t from;  // byte in the shard
+    uint64_t to;    // byte in the destination
     uint64_t bytes;
     int64_t first, count;  // the batch's rows [first, first + count) that it carries (part of)
 };

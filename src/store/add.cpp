@@ -68,10 +68,11 @@ Result<void> Store::Adding::check()
     if (store_.table_.find(NameKey(spec_.name), spec_.name))
         return fail(DDS_ERR_EXISTS, "variable \"%s\" is there already; drop it first", spec_.name);
     if (op_ == Op::add && !spec_.data && spec_.nrows > 0 && spec_.disp > 0)
-        return fail(DDS_ERR_ARG, "variable \"%s\": data is NULL and there are %lld rows", spec_.name,
-                    static_cast<long long>(spec_.nrows));
+        return fail(DDS_ERR_ARG, "variable \"%s\": data is NULL and there are %lld rows",
+                    spec_.name, static_cast<long long>(spec_.nrows));
     if (op_ == Op::create && (spec_.options.flags & DDS_NOCOPY))
-        return fail(DDS_ERR_ARG, "variable \"%s\": DDS_NOCOPY needs the caller's memory: use dds_add",
+        return fail(DDS_ERR_ARG,
+                    "variable \"%s\": DDS_NOCOPY needs the caller's memory: use dds_add",
                     spec_.name);
     return {};
 }

@@ -32,8 +32,10 @@ Result<void> Store::Adding::prepare()
     DDS_LET(partition, Partition::make(rows_));
     const size_t itemsize = type_size(spec_.type);
     if (!checked_mul(partition->total(), spec_.disp * static_cast<int64_t>(itemsize)))
-        return fail(DDS_ERR_OVERFLOW, "variable \"%s\": the shards of all ranks together pass 2^63 "
-                    "bytes", spec_.name);
+        return fail(DDS_ERR_OVERFLOW,
+                    "variable \"%s\": the shards of all ranks together pass 2^63 "
+                    "bytes",
+                    spec_.name);
     variable_ = std::make_shared<Variable>();
     Variable& v = *variable_;
     v.name = spec_.name;
@@ -59,7 +61,8 @@ Result<void> Store::Adding::place()
 {
     DDS_FAILPOINT("add.place");
     Variable& v = *variable_;
-    const size_t bytes = static_cast<size_t>(spec_.nrows) * static_cast<size_t>(spec_.disp) * v.itemsize;
+    const size_t bytes =
+        static_cast<size_t>(spec_.nrows) * static_cast<size_t>(spec_.disp) * v.itemsize;
     own_ = {};
     if (bytes == 0)
         return {};
@@ -99,7 +102,8 @@ Result<void> Store::Adding::show()
     return {};
 }
 
-std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport, bool in_place) const
+std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport,
+                                                           bool in_place) const
 {
     std::vector<Transport::Attach> segments;
     for (size_t rank = 0; rank < placed_.size(); rank++) {
@@ -159,7 +163,8 @@ void Store::Adding::locate()
         if (rank == store_.rank())
             data = v.own_data;
         else if (!in_place_ && router.way(rank) == Way::shared)
-            data = router.shared().mapped(static_cast<uint32_t>(rank), placed.segment) + placed.offset;
+            data =
+                router.shared().mapped(static_cast<uint32_t>(rank), placed.segment) + placed.offset;
         else
             v.places[at].wired = row != 0;
         v.bases[at] = data ? data - static_cast<size_t>(partition.start(shard)) * row : nullptr;
@@ -171,7 +176,8 @@ void Store::Adding::use()
 {
     for (size_t rank = 0; rank < placed_.size(); rank++)
         if (placed_[rank].bytes && static_cast<int>(rank) != store_.rank())
-            store_.use(static_cast<uint32_t>(rank), placed_[rank].segment, placed_[rank].own, in_place_);
+            store_.use(static_cast<uint32_t>(rank), placed_[rank].segment, placed_[rank].own,
+                       in_place_);
     used_ = true;
 }
 

@@ -42,11 +42,11 @@ private:
     Op op_;
     const VariableSpec& spec_;
     VariableCard card_{};
-    std::vector<int64_t> rows_;        // a rank
-    std::vector<Placed> placed_;       // a rank
+    std::vector<int64_t> rows_;   // a rank
+    std::vector<Placed> placed_;  // a rank
     std::shared_ptr<Variable> variable_;
     bool in_place_ = false;
-    bool used_ = false;                // uses_ counts it
+    bool used_ = false;  // uses_ counts it
     Placed own_{};
     Reached reached_{};
 };

@@ -48,8 +48,10 @@ Result<void> Agreement::check_poison() const
 {
     if (!poisoned())
         return {};
-    return fail(DDS_ERR_POISONED, "an earlier collective call was not completed (%s): reads still "
-                "work; free the store and open a new one", poison_.c_str());
+    return fail(DDS_ERR_POISONED,
+                "an earlier collective call was not completed (%s): reads still "
+                "work; free the store and open a new one",
+                poison_.c_str());
 }
 
 Result<Agreement::Turn> Agreement::turn(int64_t timeout_ms)
@@ -66,10 +68,12 @@ Result<Agreement::Turn> Agreement::turn(int64_t timeout_ms)
         DDS_LET(waited, wait(take, {.timeout_ms = timeout_ms}));
         if (waited == Waited::interrupted)
             return fail(DDS_ERR_INTERRUPTED, "interrupted while another thread was in a collective "
-                        "call on this store");
+                                             "call on this store");
         if (waited == Waited::timeout)
-            return fail(DDS_ERR_TIMEOUT, "another thread was in a collective call on this store for "
-                        "%lld ms", static_cast<long long>(timeout_ms));
+            return fail(DDS_ERR_TIMEOUT,
+                        "another thread was in a collective call on this store for "
+                        "%lld ms",
+                        static_cast<long long>(timeout_ms));
     }
     Turn turn(this);
     DDS_TRY(check_poison());
@@ -138,12 +142,14 @@ Error Agreement::given_up(int rank, Control::Word word) const
     const int by = word.tag < ranks_.size() ? ranks_[word.tag] : -1;
     switch (word.code) {
     case DDS_ERR_TIMEOUT:
-        return fail_rank(DDS_ERR_TIMEOUT, rank, "rank %d did not come to %s within the deadline of "
-                         "collective calls (DDSTORE_COLLECTIVE_TIMEOUT_S)", rank, op_name(op_));
+        return fail_rank(DDS_ERR_TIMEOUT, rank,
+                         "rank %d did not come to %s within the deadline of "
+                         "collective calls (DDSTORE_COLLECTIVE_TIMEOUT_S)",
+                         rank, op_name(op_));
     case DDS_ERR_INTERRUPTED:
         if (stopped_ == DDS_ERR_INTERRUPTED)
-            return fail_rank(DDS_ERR_INTERRUPTED, rank, "interrupted in %s while waiting for rank %d",
-                             op_name(op_), rank);
+            return fail_rank(DDS_ERR_INTERRUPTED, rank,
+                             "interrupted in %s while waiting for rank %d", op_name(op_), rank);
         return fail_rank(DDS_ERR_PEER, by, "rank %d was interrupted in %s", by, op_name(op_));
     default:
         return fail_rank(DDS_ERR_PEER, rank, "rank %d died or left the store before %s", rank,
@@ -171,8 +177,10 @@ Result<void> Agreement::judge() const
                              op_name(static_cast<Op>(word.op)), a,
                              op_name(static_cast<Op>(first.op)));
         if (word.tag != first.tag && word.code == DDS_SUCCESS && first.code == DDS_SUCCESS)
-            return fail_rank(DDS_ERR_MISMATCH, b, "rank %d and rank %d called %s for different "
-                             "variables", b, a, op_name(static_cast<Op>(word.op)));
+            return fail_rank(DDS_ERR_MISMATCH, b,
+                             "rank %d and rank %d called %s for different "
+                             "variables",
+                             b, a, op_name(static_cast<Op>(word.op)));
     }
     for (int i = 0; i < n; i++) {
         const Control::Word word = control_->word(i);

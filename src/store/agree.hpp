@@ -12,7 +12,16 @@
 namespace dds {
 
 enum class Op : uint8_t {
-    add = 1, create, drop, dropped, get_batch_all, got_batch_all, epoch_begin, epoch_end, place, attach,
+    add = 1,
+    create,
+    drop,
+    dropped,
+    get_batch_all,
+    got_batch_all,
+    epoch_begin,
+    epoch_end,
+    place,
+    attach,
 };
 const char* op_name(Op op);
 

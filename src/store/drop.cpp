@@ -20,9 +20,12 @@ Result<void> compare_names(const Agreement& agreement)
     const int first = agreement.ranks()[0];
     const auto& a = agreement.card<DropCard>(first);
     for (const int rank : agreement.ranks())
-        if (const auto& b = agreement.card<DropCard>(rank); strncmp(a.name, b.name, sizeof a.name) != 0)
-            return fail_rank(DDS_ERR_MISMATCH, rank, "rank %d drops variable \"%s\", rank %d drops "
-                             "\"%s\"", first, a.name, rank, b.name);
+        if (const auto& b = agreement.card<DropCard>(rank);
+            strncmp(a.name, b.name, sizeof a.name) != 0)
+            return fail_rank(DDS_ERR_MISMATCH, rank,
+                             "rank %d drops variable \"%s\", rank %d drops "
+                             "\"%s\"",
+                             first, a.name, rank, b.name);
     return {};
 }
 
@@ -50,8 +53,8 @@ Result<void> Store::drop(const char* name, uint64_t token)
     if (left)
         table_.collect();
     // After this round no rank reads any more: memory of the callers is theirs again.
-    const Result<void> done = left ? Result<void>()
-                                   : fail(DDS_ERR_BUSY, "variable \"%s\" is still being read", name);
+    const Result<void> done =
+        left ? Result<void>() : fail(DDS_ERR_BUSY, "variable \"%s\" is still being read", name);
     const Result<void> end = agreement_->round(Op::dropped, done, {}, collective_ms());
     if (!left)
         graves_.push_back(variable);

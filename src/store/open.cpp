@@ -50,14 +50,16 @@ Result<StoreOptions> read_options(const dds_options_t& given)
     if (given.flags != 0)
         return fail(DDS_ERR_ARG, "flags 0x%x: no flag of dds_options_t is known", given.flags);
     if (given.reserved != 0)
-        return fail(DDS_ERR_ARG, "the reserved field of dds_options_t is %d, not 0", given.reserved);
+        return fail(DDS_ERR_ARG, "the reserved field of dds_options_t is %d, not 0",
+                    given.reserved);
     if (given.timeout_ms < 0 || given.collective_timeout_ms < 0)
         return fail(DDS_ERR_ARG, "a deadline of %d ms: give a positive one, or 0 for the default",
                     std::min(given.timeout_ms, given.collective_timeout_ms));
     if (given.method < DDS_METHOD_MPI || given.method > DDS_METHOD_FILE)
         return fail(DDS_ERR_ARG, "method %d: it is 0 (MPI), 1 (fabric) or 2 (file)", given.method);
     if (given.method == DDS_METHOD_FILE || given.handshake_dir)
-        return fail(DDS_ERR_UNSUPPORTED, "readers from other jobs (method 2, handshake_dir) are not in "
+        return fail(DDS_ERR_UNSUPPORTED,
+                    "readers from other jobs (method 2, handshake_dir) are not in "
                     "this release");
     if (given.nic_map)
         return fail(DDS_ERR_UNSUPPORTED, "nic_map: this release has no wire; leave it NULL");
@@ -90,8 +92,8 @@ Result<void> first_failure(std::span<const Card> cards, int own, const Result<vo
     const int rank = static_cast<int>(card - cards.begin());
     if (rank == own)
         return mine.error();
-    return fail_rank(card->code, card->rank >= 0 ? card->rank : rank, "rank %d in dds_init: %.*s", rank,
-                     static_cast<int>(sizeof card->text), card->text);
+    return fail_rank(card->code, card->rank >= 0 ? card->rank : rank, "rank %d in dds_init: %.*s",
+                     rank, static_cast<int>(sizeof card->text), card->text);
 }
 
 Result<void> compare(std::span<const InitCard> cards)
@@ -136,21 +138,26 @@ private:
 };
 
 template <class Card>
-Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout_ms, const Node* node)
+Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout_ms,
+                                   const Node* node)
 {
     std::vector<Card> all(static_cast<size_t>(comm.size()));
-    DDS_LET(operation, comm.start_allgather(std::as_bytes(std::span(&mine, 1)),
-                                            std::as_writable_bytes(std::span(all)),
-                                            static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX))));
+    DDS_LET(operation,
+            comm.start_allgather(std::as_bytes(std::span(&mine, 1)),
+                                 std::as_writable_bytes(std::span(all)),
+                                 static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX))));
     Watched watched(*operation, node);
-    DDS_LET(waited, wait(watched, {.timeout_ms = timeout_ms, .park_max_ns = 20 * clock::kMillisecond}));
+    DDS_LET(waited,
+            wait(watched, {.timeout_ms = timeout_ms, .park_max_ns = 20 * clock::kMillisecond}));
     if (waited == Waited::interrupted)
         return fail(DDS_ERR_INTERRUPTED, "interrupted in dds_init");
     if (waited == Waited::timeout) {
         const std::vector<int> missing = comm.missing();
         const int rank = missing.empty() ? -1 : missing.front();
-        return fail_rank(DDS_ERR_TIMEOUT, rank, "rank %d: rank %d did not come to dds_init within "
-                         "%lld ms", comm.rank(), rank, static_cast<long long>(timeout_ms));
+        return fail_rank(DDS_ERR_TIMEOUT, rank,
+                         "rank %d: rank %d did not come to dds_init within "
+                         "%lld ms",
+                         comm.rank(), rank, static_cast<long long>(timeout_ms));
     }
     return all;
 }
@@ -178,9 +185,9 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     }
     if (prepared)
         card.node = prepared->card;
-    const int64_t patience = options ? given.collective_timeout_ms ? given.collective_timeout_ms
-                                                                   : options->collective_ms
-                                     : int64_t{1800} * 1000;
+    const int64_t patience =
+        options ? given.collective_timeout_ms ? given.collective_timeout_ms : options->collective_ms
+                : int64_t{1800} * 1000;
     DDS_LET(cards, exchange(*comm, card, patience, nullptr));
     DDS_TRY(first_failure<InitCard>(cards, rank, mine));
     DDS_TRY(compare(cards));
@@ -221,9 +228,9 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     }
     // A rank that failed has no need of the others, but for the cause.  It does not watch them either:
     // one whose door it found closed may have failed, too, and be about to tell why.
-    const auto ends = exchange(*comm, end, mine ? store->collective_ms()
-                                                : std::min(store->collective_ms(), kLastWords),
-                               mine ? node.get() : nullptr);
+    const auto ends = exchange(
+        *comm, end, mine ? store->collective_ms() : std::min(store->collective_ms(), kLastWords),
+        mine ? node.get() : nullptr);
     if (!ends)
         return mine ? ends.error() : mine.error();
     DDS_TRY(first_failure<EndCard>(*ends, rank, mine));

@@ -34,8 +34,8 @@ Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* ro
     }
     DDS_TRY(agreement_->conclude(collective_ms()));
     const Result<void> read = [&]() -> Result<void> {
-        DDS_LET(wired, WireRead::start(*this, table_.share(name), n, rows, static_cast<std::byte*>(out),
-                                       nullptr));
+        DDS_LET(wired, WireRead::start(*this, table_.share(name), n, rows,
+                                       static_cast<std::byte*>(out), nullptr));
         return wired->finish();
     }();
     return agreement_->round(Op::got_batch_all, read, {}, collective_ms());

@@ -4,7 +4,8 @@
 
 namespace dds {
 
-std::shared_ptr<Request> Request::start(Store& store, uint64_t token, std::unique_ptr<WireRead> read)
+std::shared_ptr<Request> Request::start(Store& store, uint64_t token,
+                                        std::unique_ptr<WireRead> read)
 {
     auto request = std::make_shared<Request>();
     request->token_ = token;

@@ -13,7 +13,8 @@ public:
     // Ended already: every row was mapped.
     Request() = default;
     // `token` is the store's: whoever steps or ends the request has announced it and seen it live.
-    static std::shared_ptr<Request> start(Store& store, uint64_t token, std::unique_ptr<WireRead> read);
+    static std::shared_ptr<Request> start(Store& store, uint64_t token,
+                                          std::unique_ptr<WireRead> read);
 
     uint64_t token() const { return token_; }
     Result<Step> step() override;

@@ -21,9 +21,9 @@ class Request;
 
 struct StoreOptions {
     int method = DDS_METHOD_MPI;
-    int64_t read_ms = 0;        // deadlines
+    int64_t read_ms = 0;  // deadlines
     int64_t collective_ms = 0;
-    int64_t max_read = 0;       // bytes a wire reads at once
+    int64_t max_read = 0;  // bytes a wire reads at once
     bool profile = false;
 };
 
@@ -40,7 +40,8 @@ struct VariableSpec {
 class Store {
 public:
     // Collective; `arguments` is what the door found wrong on this rank, for all to hear.
-    static Result<std::unique_ptr<Store>> open(std::shared_ptr<Comm> comm, const dds_options_t& given,
+    static Result<std::unique_ptr<Store>> open(std::shared_ptr<Comm> comm,
+                                               const dds_options_t& given,
                                                const Result<void>& arguments);
     ~Store();
 
@@ -107,9 +108,9 @@ private:
     std::unique_ptr<Router> router_;
     std::unique_ptr<Agreement> agreement_;
     std::unique_ptr<Arenas> arenas_;
-    std::set<uint32_t> shown_;                             // own arenas that peers have
-    std::map<std::pair<uint32_t, uint32_t>, Use> uses_;    // (peer, segment) attached here
-    std::map<uint32_t, uint32_t> newest_;                  // peer -> its arena that still fills
+    std::set<uint32_t> shown_;                           // own arenas that peers have
+    std::map<std::pair<uint32_t, uint32_t>, Use> uses_;  // (peer, segment) attached here
+    std::map<uint32_t, uint32_t> newest_;                // peer -> its arena that still fills
     std::multimap<uint64_t, std::weak_ptr<const Partition>> partitions_;  // by hash, shared
     std::vector<std::shared_ptr<Variable>> graves_;  // dropped, but some reader never left
     uint64_t next_order_ = 0;

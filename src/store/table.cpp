@@ -68,8 +68,9 @@ std::shared_ptr<Variable> Table::share(const char* name) const
     if (!found)
         return nullptr;
     // In order of creation, so the place is found by halving.
-    const auto at = std::lower_bound(variables_.begin(), variables_.end(), found->order,
-                                     [](const auto& v, uint64_t order) { return v->order < order; });
+    const auto at =
+        std::lower_bound(variables_.begin(), variables_.end(), found->order,
+                         [](const auto& v, uint64_t order) { return v->order < order; });
     return at != variables_.end() ? *at : nullptr;
 }
 

@@ -15,7 +15,8 @@ void Variable::map()
     mapped.shift = static_cast<uint8_t>(cut.shift());
     mapped.shards = cut.shards();
     mapped.kind = cut.kind();
-    mapped.whole = std::none_of(places.begin(), places.end(), [](const Place& p) { return p.wired; });
+    mapped.whole =
+        std::none_of(places.begin(), places.end(), [](const Place& p) { return p.wired; });
     if (cut.shards() > 0)
         mapped.base0 = mapped.base1 = bases[0];
     if (cut.shards() > 1) {

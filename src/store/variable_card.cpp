@@ -15,8 +15,11 @@ bool is_utf8(const unsigned char* s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         const unsigned char c = s[i];
-        const size_t more = c < 0x80 ? 0 : c >= 0xc2 && c < 0xe0 ? 1 : c >= 0xe0 && c < 0xf0 ? 2 :
-                            c >= 0xf0 && c < 0xf5 ? 3 : kMaxName;
+        const size_t more = c < 0x80                ? 0
+                            : c >= 0xc2 && c < 0xe0 ? 1
+                            : c >= 0xe0 && c < 0xf0 ? 2
+                            : c >= 0xf0 && c < 0xf5 ? 3
+                                                    : kMaxName;
         if (more >= n - i)
             return false;
         for (size_t k = 1; k <= more; k++)
@@ -43,8 +46,9 @@ Result<void> check_shape(const VariableSpec& spec)
 {
     const dds_var_options_t& o = spec.options;
     if (o.ndim < 0 || o.ndim > kMaxDims || (o.ndim > 0 && !o.shape))
-        return fail(DDS_ERR_ARG, "variable \"%s\": a row has 0 to %d dimensions and a shape, not %d",
-                    spec.name, kMaxDims, o.ndim);
+        return fail(DDS_ERR_ARG,
+                    "variable \"%s\": a row has 0 to %d dimensions and a shape, not %d", spec.name,
+                    kMaxDims, o.ndim);
     int64_t product = 1;
     for (int32_t i = 0; i < o.ndim; i++) {
         const auto next = o.shape[i] < 0 ? std::nullopt : checked_mul(product, o.shape[i]);
@@ -54,7 +58,8 @@ Result<void> check_shape(const VariableSpec& spec)
         product = *next;
     }
     if (o.ndim > 0 && product != spec.disp)
-        return fail(DDS_ERR_ARG, "variable \"%s\": the shape of a row has %lld elements, disp is %lld",
+        return fail(DDS_ERR_ARG,
+                    "variable \"%s\": the shape of a row has %lld elements, disp is %lld",
                     spec.name, static_cast<long long>(product), static_cast<long long>(spec.disp));
     return {};
 }
@@ -63,8 +68,10 @@ Result<void> check_sizes(const VariableSpec& spec, size_t itemsize)
 {
     const auto row = checked_mul(spec.disp, static_cast<int64_t>(itemsize));
     if (!row || !checked_mul(*row, spec.nrows))
-        return fail(DDS_ERR_OVERFLOW, "variable \"%s\": %lld rows of %lld elements of %zu bytes pass "
-                    "2^63 bytes", spec.name, static_cast<long long>(spec.nrows),
+        return fail(DDS_ERR_OVERFLOW,
+                    "variable \"%s\": %lld rows of %lld elements of %zu bytes pass "
+                    "2^63 bytes",
+                    spec.name, static_cast<long long>(spec.nrows),
                     static_cast<long long>(spec.disp), itemsize);
     return {};
 }
@@ -72,8 +79,8 @@ Result<void> check_sizes(const VariableSpec& spec, size_t itemsize)
 std::string type_text(int type)
 {
     static constexpr const char* kNames[] = {
-        "0", "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
+        "0",      "bool",   "int8",    "int16",    "int32",   "int64",   "uint8",     "uint16",
+        "uint32", "uint64", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
     if (type > 0 && type < static_cast<int>(std::size(kNames)))
         return kNames[type];
     return "DDS_BYTES(" + std::to_string(type_size(type)) + ")";
@@ -82,8 +89,10 @@ std::string type_text(int type)
 Error differs(const VariableCard& first, int first_rank, int other_rank, const char* what,
               const std::string& a, const std::string& b)
 {
-    return fail_rank(DDS_ERR_MISMATCH, other_rank, "variable \"%s\": rank %d gives %s %s, rank %d gives "
-                     "%s", first.name, first_rank, what, a.c_str(), other_rank, b.c_str());
+    return fail_rank(DDS_ERR_MISMATCH, other_rank,
+                     "variable \"%s\": rank %d gives %s %s, rank %d gives "
+                     "%s",
+                     first.name, first_rank, what, a.c_str(), other_rank, b.c_str());
 }
 
 }  // namespace
@@ -122,14 +131,18 @@ Result<VariableCard> make_card(const VariableSpec& spec)
     if (itemsize == 0)
         return fail(DDS_ERR_TYPE, "variable \"%s\": %d is no element type", spec.name, spec.type);
     if (o.flags & ~kFlags)
-        return fail(DDS_ERR_ARG, "variable \"%s\": flags 0x%x have unknown bits", spec.name, o.flags);
+        return fail(DDS_ERR_ARG, "variable \"%s\": flags 0x%x have unknown bits", spec.name,
+                    o.flags);
     if (o.memory != DDS_MEM_HOST || o.device != 0)
-        return fail(DDS_ERR_UNSUPPORTED, "variable \"%s\": memory kind %d of device %d: this release "
-                    "has host memory only", spec.name, o.memory, o.device);
+        return fail(DDS_ERR_UNSUPPORTED,
+                    "variable \"%s\": memory kind %d of device %d: this release "
+                    "has host memory only",
+                    spec.name, o.memory, o.device);
     if (o.reserved != 0)
         return fail(DDS_ERR_ARG, "variable \"%s\": a reserved field is not 0", spec.name);
     if (o.meta_bytes > kMaxMeta || (o.meta_bytes && !o.meta))
-        return fail(DDS_ERR_ARG, "variable \"%s\": meta has at most %zu bytes and an address, not %zu",
+        return fail(DDS_ERR_ARG,
+                    "variable \"%s\": meta has at most %zu bytes and an address, not %zu",
                     spec.name, kMaxMeta, o.meta_bytes);
     DDS_TRY(check_shape(spec));
     DDS_TRY(check_sizes(spec, itemsize));
@@ -154,8 +167,9 @@ Result<void> compare_cards(const VariableCard& a, int a_rank, const VariableCard
 {
     const auto text = [](auto value) { return std::to_string(value); };
     if (a.name_bytes != b.name_bytes || memcmp(a.name, b.name, sizeof a.name) != 0)
-        return fail_rank(DDS_ERR_MISMATCH, b_rank, "rank %d names variable \"%s\", rank %d names \"%s\"",
-                         a_rank, a.name, b_rank, b.name);
+        return fail_rank(DDS_ERR_MISMATCH, b_rank,
+                         "rank %d names variable \"%s\", rank %d names \"%s\"", a_rank, a.name,
+                         b_rank, b.name);
     if (a.type != b.type)
         return differs(a, a_rank, b_rank, "type", type_text(a.type), type_text(b.type));
     if (a.disp != b.disp)

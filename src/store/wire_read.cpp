@@ -42,9 +42,11 @@ Result<void> WireRead::post(const std::vector<WireRun>& runs, std::byte* out)
         const int rank = variable_->partition->rank_of(run.shard);
         const auto& place = variable_->places[static_cast<size_t>(run.shard)];
         Part& part = part_for(variable_->in_place ? router.own_memory() : router.of(rank));
-        part.batch.runs.push_back({{static_cast<uint32_t>(rank), place.segment, place.offset + run.from},
-                                   out + run.to, run.bytes,
-                                   static_cast<uint32_t>(part.runs.size())});
+        part.batch.runs.push_back(
+            {{static_cast<uint32_t>(rank), place.segment, place.offset + run.from},
+             out + run.to,
+             run.bytes,
+             static_cast<uint32_t>(part.runs.size())});
         part.runs.push_back(run);
     }
     for (Part& part : parts_)
@@ -60,7 +62,8 @@ Result<std::unique_ptr<WireRead>> WireRead::start(Store& store, std::shared_ptr<
     const Variable& v = *read->variable_;
     const std::vector<uint8_t> wired = read->wired();
     std::vector<WireRun> runs;
-    plan_runs(*v.partition, {rows, static_cast<size_t>(n)}, v.mapped.row, store.max_read(), wired, runs);
+    plan_runs(*v.partition, {rows, static_cast<size_t>(n)}, v.mapped.row, store.max_read(), wired,
+              runs);
     DDS_TRY(read->post(runs, out));
     for (int64_t i = 0; i < n; i++) {
         const int shard = v.partition->shard(rows[i]);
@@ -74,8 +77,10 @@ Result<std::unique_ptr<WireRead>> WireRead::start(Store& store, std::shared_ptr<
     return read;
 }
 
-Result<std::unique_ptr<WireRead>> WireRead::start_range(Store& store, std::shared_ptr<Variable> variable,
-                                                        int64_t first, int64_t nrows, std::byte* out)
+Result<std::unique_ptr<WireRead>> WireRead::start_range(Store& store,
+                                                        std::shared_ptr<Variable> variable,
+                                                        int64_t first, int64_t nrows,
+                                                        std::byte* out)
 {
     std::unique_ptr<WireRead> read(new WireRead(store, std::move(variable), nrows, nullptr));
     const Variable& v = *read->variable_;
@@ -84,12 +89,14 @@ Result<std::unique_ptr<WireRead>> WireRead::start_range(Store& store, std::share
     for (int64_t at = first, end = first + nrows; at < end;) {
         const int shard = v.partition->shard(at);
         const int64_t m = std::min(end, v.partition->start(shard + 1)) - at;
-        const size_t to = static_cast<size_t>(at - first) * row, bytes = static_cast<size_t>(m) * row;
+        const size_t to = static_cast<size_t>(at - first) * row,
+                     bytes = static_cast<size_t>(m) * row;
         if (v.places[static_cast<size_t>(shard)].wired) {
             const uint64_t from = static_cast<uint64_t>(at - v.partition->start(shard)) * row;
             split_run({shard, from, to, bytes, at - first, m}, row, store.max_read(), runs);
         } else {
-            memcpy(out + to, v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(at) * row, bytes);
+            memcpy(out + to, v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(at) * row,
+                   bytes);
             (shard == v.mapped.own ? read->own_rows_ : read->shared_rows_) += m;
         }
         at += m;
@@ -158,7 +165,8 @@ void WireRead::conclude()
             counters->add(part.transport->path(), rows, bytes);
     }
     if (counters) {
-        counters->add(DDS_PATH_SELF, static_cast<uint64_t>(own_rows_), static_cast<uint64_t>(own_rows_) * row);
+        counters->add(DDS_PATH_SELF, static_cast<uint64_t>(own_rows_),
+                      static_cast<uint64_t>(own_rows_) * row);
         counters->add(DDS_PATH_SHM, static_cast<uint64_t>(shared_rows_),
                       static_cast<uint64_t>(shared_rows_) * row);
     }
@@ -171,9 +179,10 @@ void WireRead::conclude()
 void WireRead::time_out()
 {
     store_.count_timeout();
-    abandon(fail(DDS_ERR_TIMEOUT, "rank %d: a read of variable \"%s\" made no progress for %lld ms "
-                 "(DDSTORE_TIMEOUT_S)", store_.rank(), variable_->name.c_str(),
-                 static_cast<long long>(store_.read_ms())));
+    abandon(fail(DDS_ERR_TIMEOUT,
+                 "rank %d: a read of variable \"%s\" made no progress for %lld ms "
+                 "(DDSTORE_TIMEOUT_S)",
+                 store_.rank(), variable_->name.c_str(), static_cast<long long>(store_.read_ms())));
 }
 
 Result<void> WireRead::finish()

@@ -16,14 +16,15 @@ public:
                                                    int32_t* status);
     static Result<std::unique_ptr<WireRead>> start_range(Store& store,
                                                          std::shared_ptr<Variable> variable,
-                                                         int64_t first, int64_t nrows, std::byte* out);
+                                                         int64_t first, int64_t nrows,
+                                                         std::byte* out);
     ~WireRead() override;
 
     Result<Step> step() override;  // never fails: the end has the result
     bool ended() const { return ended_; }
     // Nothing lands in `out` after it; rows that are not there get `why`.
     void abandon(const Error& why);
-    void time_out();  // abandon for the deadline of reads
+    void time_out();                                // abandon for the deadline of reads
     const Error& result() const { return error_; }  // code DDS_SUCCESS: all rows are there
     const Variable& variable() const { return *variable_; }
 

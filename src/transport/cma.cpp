@@ -97,8 +97,10 @@ public:
         const int error = got < 0 ? errno : 0;
         // A process id may be used again: what was read counts only while its owner is there.
         if (node_->gone(static_cast<int>(peer)) || error == ESRCH)
-            return fail_rest(batch, first, fail_rank(DDS_ERR_PEER, static_cast<int>(peer),
-                             "rank %u is gone, and its rows were in its own memory", peer));
+            return fail_rest(
+                batch, first,
+                fail_rank(DDS_ERR_PEER, static_cast<int>(peer),
+                          "rank %u is gone, and its rows were in its own memory", peer));
         if (got <= 0)
             return fail_rest(batch, first, refused(peer, error));
         cursor.done += static_cast<uint64_t>(got);

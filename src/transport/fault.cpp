@@ -21,8 +21,9 @@ public:
             return true;
         Run& run = batch.runs[batch.ended];
         if (++count_ == nth_) {
-            batch.fail_run(run, fail_rank(DDS_ERR_IO, static_cast<int>(run.from.peer),
-                                          "rank %u: run %ld was made to fail", run.from.peer, nth_));
+            batch.fail_run(run,
+                           fail_rank(DDS_ERR_IO, static_cast<int>(run.from.peer),
+                                     "rank %u: run %ld was made to fail", run.from.peer, nth_));
         } else {
             copy(run);
             batch.end(run, DDS_SUCCESS);

@@ -65,14 +65,17 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
     if (!unreachable.empty())
         return fail_rank(DDS_ERR_UNSUPPORTED, unreachable.front(),
                          "rank %d cannot reach rank%s %s (%s): this release has no wire; put all "
-                         "ranks on one node%s", rank, unreachable.size() > 1 ? "s" : "",
-                         list(unreachable).c_str(),
+                         "ranks on one node%s",
+                         rank, unreachable.size() > 1 ? "s" : "", list(unreachable).c_str(),
                          router->why_[static_cast<size_t>(unreachable.front())].c_str(),
                          share ? "" : " and unset DDSTORE_SHM");
     return router;
 }
 
-bool Router::has(Way way) const { return std::find(ways_.begin(), ways_.end(), way) != ways_.end(); }
+bool Router::has(Way way) const
+{
+    return std::find(ways_.begin(), ways_.end(), way) != ways_.end();
+}
 
 std::string Router::words(int rank) const
 {

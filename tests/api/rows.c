@@ -63,7 +63,8 @@ void check_row_(const void *at, uint32_t variable, uint32_t generation, int64_t 
     if (row_is(at, variable, generation, row, row_bytes))
         return;
     print_error("%s:%d: rank %d: not row %" PRId64 " of variable %u, generation %u, %zu bytes a "
-                "row\n", file, line, my_rank, row, variable, generation, row_bytes);
+                "row\n",
+                file, line, my_rank, row, variable, generation, row_bytes);
     for (uint32_t other = 0; other < 8; other++)
         for (int64_t i = 0; i < 100000; i++)
             if (row_bytes >= 4 && row_is(at, variable, other, i, row_bytes))
@@ -71,8 +72,8 @@ void check_row_(const void *at, uint32_t variable, uint32_t generation, int64_t 
     _fail(file, line);
 }
 
-void add_shards(dds_store_t to, shards_t *shards, const char *name, size_t row_bytes,
-                int64_t rows, uint64_t seed)
+void add_shards(dds_store_t to, shards_t *shards, const char *name, size_t row_bytes, int64_t rows,
+                uint64_t seed)
 {
     *shards = (shards_t){.name = name, .variable = (uint32_t)mix(seed), .row_bytes = row_bytes};
     uint64_t state = seed;

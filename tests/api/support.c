@@ -179,8 +179,8 @@ void *guarded_new(size_t bytes, size_t shift)
 {
     const size_t body = (bytes + shift + kPage - 1) / kPage * kPage + kPage;
     const size_t mapped = kPage + body + kPage;
-    unsigned char *start = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                                -1, 0);
+    unsigned char *start =
+        mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(start != MAP_FAILED);
     memset(start + kPage, kCanary, body);
     assert_int_equal(mprotect(start + kPage + body, kPage, PROT_NONE), 0);
@@ -246,16 +246,16 @@ void check_traffic_(dds_store_t of, const dds_stats_t *before, int64_t own, int6
     dds_stats_t now;
     stats_of(of, &now);
     for (int path = 0; path < 8; path++) {
-        const int64_t expected = path == DDS_PATH_SELF      ? own
+        const int64_t expected = path == DDS_PATH_SELF       ? own
                                  : path == path_under_test() ? others
                                                              : 0;
         const uint64_t rows = now.rows[path] - before->rows[path];
         const uint64_t bytes = now.bytes[path] - before->bytes[path];
         if (rows == (uint64_t)expected && bytes == rows * row_bytes)
             continue;
-        print_error("%s:%d: rank %d: path %d has %" PRIu64 " rows and %" PRIu64 " bytes more, not %"
-                    PRId64 " rows of %zu bytes\n", file, line, my_rank, path, rows, bytes, expected,
-                    row_bytes);
+        print_error("%s:%d: rank %d: path %d has %" PRIu64 " rows and %" PRIu64
+                    " bytes more, not %" PRId64 " rows of %zu bytes\n",
+                    file, line, my_rank, path, rows, bytes, expected, row_bytes);
         _fail(file, line);
     }
 }

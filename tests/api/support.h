@@ -69,8 +69,8 @@ typedef struct shards_s {
 
 /* Split about `rows` rows at random, some shards empty, and add them the way the path under test
  * wants it: with DDS_NOCOPY for cma. */
-void add_shards(dds_store_t to, shards_t *shards, const char *name, size_t row_bytes,
-                int64_t rows, uint64_t seed);
+void add_shards(dds_store_t to, shards_t *shards, const char *name, size_t row_bytes, int64_t rows,
+                uint64_t seed);
 void drop_shards(dds_store_t from, shards_t *shards);
 int owner_of(const shards_t *shards, int64_t row);
 static inline int64_t total_rows(const shards_t *shards) { return shards->first[ranks]; }

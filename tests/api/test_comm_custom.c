@@ -119,7 +119,7 @@ static void *see_the_failure(void *arg)
     member_t *me = arg;
     dds_comm_t comm = open_comm(me);
     dds_store_t store = NULL;
-    fails_plainly(dds_comm_barrier(comm), DDS_ERR_PERM); /* the callback's own code */
+    fails_plainly(dds_comm_barrier(comm), DDS_ERR_PERM);        /* the callback's own code */
     fails_plainly(dds_init(comm, NULL, &store), DDS_ERR_STATE); /* it is of no use any more */
     assert_null(store);
     ok(dds_comm_free(&comm));

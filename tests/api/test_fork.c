@@ -161,9 +161,11 @@ static void no_descriptor_passes_an_exec(void **state)
     const pid_t child = fork();
     if (child == 0) {
         /* Lists the descriptors from 3 on; ls itself opens one. */
-        execl("/bin/sh", "sh", "-c", "set -- /proc/self/fd/*; n=0; for f; do "
+        execl("/bin/sh", "sh", "-c",
+              "set -- /proc/self/fd/*; n=0; for f; do "
               "l=$(readlink $f); case $l in *memfd*|*socket*|*event*|*/world*) n=1;; esac; done; "
-              "exit $n", (char *)NULL);
+              "exit $n",
+              (char *)NULL);
         _exit(9);
     }
     int status = -1;

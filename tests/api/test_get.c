@@ -10,9 +10,15 @@ static void a_range_past_the_end_is_refused_and_nothing_read(void **state)
     shards_t shards;
     add_shards(store, &shards, "x", 16, 40, 3);
     const int64_t total = total_rows(&shards);
-    const int64_t bad[][2] = {{total, 1},         {0, total + 1},     {-1, 1},
-                              {total - 1, 2},     {total + 1, 0},     {INT64_MIN, 1},
-                              {INT64_MAX, 1},     {1, INT64_MAX},     {INT64_MAX, INT64_MAX},
+    const int64_t bad[][2] = {{total, 1},
+                              {0, total + 1},
+                              {-1, 1},
+                              {total - 1, 2},
+                              {total + 1, 0},
+                              {INT64_MIN, 1},
+                              {INT64_MAX, 1},
+                              {1, INT64_MAX},
+                              {INT64_MAX, INT64_MAX},
                               {INT64_MIN, INT64_MAX}};
     char out[16];
     memset(out, 7, sizeof out);

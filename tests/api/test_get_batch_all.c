@@ -58,8 +58,9 @@ static void a_bad_argument_on_one_rank_fails_on_every_rank(void **state)
     int64_t rows[2] = {0};
     char out[2 * kRow];
     add_shards(store, &shards, "x", kRow, 300, 43);
-    fails_plainly(dds_get_batch_all(store, "x", 2, rows, my_rank == ranks - 1 ? NULL : out,
-                                    sizeof out), DDS_ERR_ARG);
+    fails_plainly(
+        dds_get_batch_all(store, "x", 2, rows, my_rank == ranks - 1 ? NULL : out, sizeof out),
+        DDS_ERR_ARG);
     fails_plainly(dds_get_batch_all(store, "x", my_rank == 0 ? -1 : 2, rows, out, sizeof out),
                   DDS_ERR_ARG);
     fails(dds_get_batch_all(store, my_rank == 0 ? "y" : "x", 2, rows, out, sizeof out),

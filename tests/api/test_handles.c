@@ -58,10 +58,9 @@ static int profile(dds_store_t s, const char *name)
 static const struct named_s {
     call_t call;
     bool looks_up;
-} with_name[] = {{add, false},      {create, false},    {update, true},
-                 {local, true},    {drop, true},       {info, true},
-                 {meta, true},     {owner, true},     {partition, true},
-                 {get, true},      {get_batch, true}, {get_batch_all, true},
+} with_name[] = {{add, false},       {create, false}, {update, true},    {local, true},
+                 {drop, true},       {info, true},    {meta, true},      {owner, true},
+                 {partition, true},  {get, true},     {get_batch, true}, {get_batch_all, true},
                  {iget_batch, true}, {profile, true}};
 enum { kNamed = sizeof with_name / sizeof *with_name };
 
@@ -123,8 +122,8 @@ static int test(dds_store_t s, const char *name)
     dds_request_t copy = (dds_request_t)s;
     return (void)name, s ? dds_test(&copy, &word) : DDS_ERR_STATE;
 }
-static const call_t without_name[] = {path, list, stats,   rank,   size_,  timeout, begin, end, recv,
-                                      unrecv, init, barrier, free_, cancel, wait, test};
+static const call_t without_name[] = {path, list,   stats, rank,    size_, timeout, begin, end,
+                                      recv, unrecv, init,  barrier, free_, cancel,  wait,  test};
 enum { kUnnamed = sizeof without_name / sizeof *without_name };
 
 static void every_call_tells(dds_store_t handle)
@@ -195,15 +194,17 @@ static void a_name_is_1_to_255_bytes_of_utf8(void **state)
     longest[256] = '\0';
     memset(long_name, 'n', 1 << 20);
     long_name[(1 << 20) - 1] = '\0';
-    const char *const bad[] = {NULL, "", longest, long_name, "\xff", "a\xc3", "\xc0\x80",
-                               "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xe2\x82"};
+    const char *const bad[] = {NULL,      "",         longest,        long_name,          "\xff",
+                               "a\xc3",   "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80",
+                               "\xe2\x82"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         for (size_t j = 0; j < kNamed; j++)
             fails_plainly(with_name[j].call(store, bad[i]), DDS_ERR_ARG);
 
     longest[255] = '\0';
-    const char *const good[] = {longest, "../x", "/", "\n", " ", "\xc3\xa9", "e\xcc\x81",
-                                "\xf0\x9f\xa6\x86", "a b", "%", "\x01"};
+    const char *const good[] = {longest, "../x",     "/",         "\n",
+                                " ",     "\xc3\xa9", "e\xcc\x81", "\xf0\x9f\xa6\x86",
+                                "a b",   "%",        "\x01"};
     enum { kGood = sizeof good / sizeof *good };
     for (size_t i = 0; i < kGood; i++) {
         bytes[0] = (char)i;

@@ -11,8 +11,8 @@ static void *add_own(const char *name)
 {
     dds_var_options_t options = DDS_VAR_OPTIONS_INIT;
     options.flags = DDS_NOCOPY;
-    void *data = mmap(NULL, kRows * kRow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                      0);
+    void *data =
+        mmap(NULL, kRows * kRow, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(data != MAP_FAILED);
     fill_rows(data, 1, 0, my_rank * kRows, kRows, kRow);
     ok(dds_add(store, name, kRows, kRow, DDS_UINT8, data, &options));

@@ -58,7 +58,9 @@ static void start(reader_t readers[kThreads], dds_store_t from, const int *allow
 {
     stop = false;
     for (int i = 0; i < kThreads; i++) {
-        readers[i] = (reader_t){.store = from, .name = "x", .allowed = allowed,
+        readers[i] = (reader_t){.store = from,
+                                .name = "x",
+                                .allowed = allowed,
                                 .random = (uint64_t)(my_rank * 100 + i)};
         assert_int_equal(pthread_create(&readers[i].thread, NULL, read_batches, &readers[i]), 0);
     }

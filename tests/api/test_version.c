@@ -21,12 +21,13 @@ static void every_code_has_its_own_text_and_the_name_of_its_macro(void **state)
 {
     (void)state;
     static const char *const names[] = {
-        "DDS_SUCCESS", "DDS_ERR_ARG", "DDS_ERR_RANGE", "DDS_ERR_TYPE", "DDS_ERR_NOTFOUND",
-        "DDS_ERR_EXISTS", "DDS_ERR_MISMATCH", "DDS_ERR_OVERFLOW", "DDS_ERR_TIMEOUT", "DDS_ERR_PEER",
-        "DDS_ERR_POISONED", "DDS_ERR_STALE", "DDS_ERR_CORRUPT", "DDS_ERR_VERSION", "DDS_ERR_PERM",
-        "DDS_ERR_NOSPC", "DDS_ERR_IO", "DDS_ERR_NOMEM", "DDS_ERR_LIMIT", "DDS_ERR_STATE",
-        "DDS_ERR_FORKED", "DDS_ERR_INTERRUPTED", "DDS_ERR_DEVICE", "DDS_ERR_UNSUPPORTED",
-        "DDS_ERR_BUSY", "DDS_ERR_TRUNCATED", "DDS_ERR_INTERNAL"};
+        "DDS_SUCCESS",      "DDS_ERR_ARG",         "DDS_ERR_RANGE",    "DDS_ERR_TYPE",
+        "DDS_ERR_NOTFOUND", "DDS_ERR_EXISTS",      "DDS_ERR_MISMATCH", "DDS_ERR_OVERFLOW",
+        "DDS_ERR_TIMEOUT",  "DDS_ERR_PEER",        "DDS_ERR_POISONED", "DDS_ERR_STALE",
+        "DDS_ERR_CORRUPT",  "DDS_ERR_VERSION",     "DDS_ERR_PERM",     "DDS_ERR_NOSPC",
+        "DDS_ERR_IO",       "DDS_ERR_NOMEM",       "DDS_ERR_LIMIT",    "DDS_ERR_STATE",
+        "DDS_ERR_FORKED",   "DDS_ERR_INTERRUPTED", "DDS_ERR_DEVICE",   "DDS_ERR_UNSUPPORTED",
+        "DDS_ERR_BUSY",     "DDS_ERR_TRUNCATED",   "DDS_ERR_INTERNAL"};
     for (int code = DDS_SUCCESS; code <= DDS_ERR_INTERNAL; code++) {
         assert_string_equal(dds_error_name(code), names[code]);
         assert_true(strlen(dds_strerror(code)) > 0);
@@ -91,8 +92,15 @@ static void types_have_the_sizes_of_their_names(void **state)
 static void what_is_no_type_has_no_size(void **state)
 {
     (void)state;
-    const int none[] = {0, -1, INT_MIN, INT_MAX, DDS_COMPLEX128 + 1, DDS_BYTES(0), 0x20000001,
-                        (int)0x80000001u, (int)0xc0000001u};
+    const int none[] = {0,
+                        -1,
+                        INT_MIN,
+                        INT_MAX,
+                        DDS_COMPLEX128 + 1,
+                        DDS_BYTES(0),
+                        0x20000001,
+                        (int)0x80000001u,
+                        (int)0xc0000001u};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (none[i] != INT_MAX) /* DDS_BYTES(2^30 - 1) */
             assert_int_equal(dds_type_size(none[i]), 0);

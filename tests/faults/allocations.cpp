@@ -51,7 +51,10 @@ extern "C" long allocation_failures()
 
 void* operator new(std::size_t bytes) { return take(bytes, 0, true); }
 void* operator new[](std::size_t bytes) { return take(bytes, 0, true); }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return take(bytes, 0, false); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
+{
+    return take(bytes, 0, false);
+}
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
 {
     return take(bytes, 0, false);

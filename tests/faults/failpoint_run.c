@@ -51,7 +51,7 @@ static bool went(progress_t *at, int code, bool collective, const char *call)
     return false;
 }
 #define collective(call) went(&at, call, true, #call)
-#define local(call) went(&at, call, false, #call)
+#define local(call)      went(&at, call, false, #call)
 
 static void use_all_of_it(shared_t *shared)
 {

@@ -11,11 +11,11 @@ enum { kFamilyMost = 8 };
 
 /* What the ranks and their parent share. */
 typedef struct shared_s {
-    char dir[4096];            /* where the ranks meet */
-    atomic_int ready;          /* ranks that got as far as they wanted to */
-    atomic_int go;             /* set by the parent */
-    atomic_int victim;         /* the rank that is killed or stopped */
-    atomic_llong struck_at;    /* when, in ns; 0: not yet */
+    char dir[4096];         /* where the ranks meet */
+    atomic_int ready;       /* ranks that got as far as they wanted to */
+    atomic_int go;          /* set by the parent */
+    atomic_int victim;      /* the rank that is killed or stopped */
+    atomic_llong struck_at; /* when, in ns; 0: not yet */
     atomic_int code[kFamilyMost];
 } shared_t;
 
@@ -23,7 +23,7 @@ typedef struct family_s {
     int n;
     pid_t pid[kFamilyMost];
     char dir[4096]; /* where they meet */
-    bool bare; /* the ranks open their communicator themselves */
+    bool bare;      /* the ranks open their communicator themselves */
     shared_t *shared;
 } family_t;
 

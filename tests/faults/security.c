@@ -33,7 +33,8 @@ static int memfd_mappings(mapping_t *all, int most)
         unsigned long start, end;
         mapping_t *at = &all[n];
         if (sscanf(line, "%lx-%lx %7s %*s %*s %lu %127s", &start, &end, at->access, &at->inode,
-                   at->path) == 5 && strncmp(at->path, "/memfd:", 7) == 0) {
+                   at->path) == 5 &&
+            strncmp(at->path, "/memfd:", 7) == 0) {
             at->start = (char *)start;
             at->end = (char *)end;
             n++;
@@ -152,11 +153,13 @@ static int knock(void)
             if (to.sun_path[k] == '@')
                 to.sun_path[k] = '\0';
         const int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-        if (connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) +
-                                                            length)) == 0) {
+        if (connect(fd, (struct sockaddr *)&to,
+                    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) == 0) {
             char data[256], control[256];
             struct iovec iov = {data, sizeof data};
-            struct msghdr message = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
+            struct msghdr message = {.msg_iov = &iov,
+                                     .msg_iovlen = 1,
+                                     .msg_control = control,
                                      .msg_controllen = sizeof control};
             send(fd, "hello", 5, MSG_NOSIGNAL);
             knocked++;

@@ -95,7 +95,7 @@ __attribute__((constructor(101))) static void at_start(void)
 {
     owner = getpid();
     if (getenv("DDS_TEST_REPORT"))
-        prctl(PR_SET_PDEATHSIG, SIGKILL);  /* a guard that is killed leaves no ranks behind */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a guard that is killed leaves no ranks behind */
     threads_at_start = count_threads() + RUNTIME_THREADS;
     each_descriptor(remember, NULL);
 }

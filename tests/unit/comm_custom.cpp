@@ -143,12 +143,16 @@ void four_threads_are_four_ranks(void**)
         std::vector<Seat> seats;
         for (int rank = 0; rank < size; rank++)
             seats.push_back({&table, rank});
-        unit::assert_all(unit::in_threads(size, [&](int rank) -> Error {
-            auto comm = dds::open_custom(ops_of(rank, size), &seats[static_cast<size_t>(rank)]);
-            if (!comm)
-                return comm.error();
-            return run(**comm);
-        }), DDS_SUCCESS);
+        unit::assert_all(unit::in_threads(size,
+                                          [&](int rank) -> Error {
+                                              auto comm = dds::open_custom(
+                                                  ops_of(rank, size),
+                                                  &seats[static_cast<size_t>(rank)]);
+                                              if (!comm)
+                                                  return comm.error();
+                                              return run(**comm);
+                                          }),
+                         DDS_SUCCESS);
         assert_int_equal(table.freed, size);
     }
 }
@@ -186,10 +190,9 @@ void a_barrier_is_an_exchange_of_something_and_the_deadline_is_passed_on(void**)
 
 void what_the_callback_returns_is_passed_on_and_ends_the_communicator(void**)
 {
-    for (const auto& [answer, code] : {std::pair(DDS_ERR_NOSPC, DDS_ERR_NOSPC),
-                                      std::pair(DDS_ERR_TIMEOUT, DDS_ERR_TIMEOUT),
-                                      std::pair(-1, DDS_ERR_IO), std::pair(27, DDS_ERR_IO),
-                                      std::pair(INT32_MAX, DDS_ERR_IO)}) {
+    for (const auto& [answer, code] :
+         {std::pair(DDS_ERR_NOSPC, DDS_ERR_NOSPC), std::pair(DDS_ERR_TIMEOUT, DDS_ERR_TIMEOUT),
+          std::pair(-1, DDS_ERR_IO), std::pair(27, DDS_ERR_IO), std::pair(INT32_MAX, DDS_ERR_IO)}) {
         Table table(1);
         Seat seat{&table, 0};
         auto comm = dds::open_custom(ops_of(0, 1), &seat);
@@ -205,7 +208,9 @@ void an_operation_that_is_left_ends_the_communicator(void**)
     Table table(1);
     Seat seat{&table, 0};
     auto comm = dds::open_custom(ops_of(0, 1), &seat);
-    { auto left = (*comm)->start_allgather({}, {}, 100); }
+    {
+        auto left = (*comm)->start_allgather({}, {}, 100);
+    }
     assert_int_equal(barrier(**comm, 100).error().code, DDS_ERR_STATE);
 }
 

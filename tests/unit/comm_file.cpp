@@ -12,14 +12,18 @@ void processes_exchange_bytes_of_any_number(void**)
 {
     for (const int size : {1, 2, 3, 4}) {
         const Scratch scratch;
-        unit::assert_all(unit::in_processes(size, [&](int rank) {
-            return unit::with_comm(scratch.at("hs"), "s0", rank, size, 30'000,
-                                   [](Comm& comm) -> Result<void> {
-                for (const size_t bytes : {0, 1, 8, 1000, 1 << 20, 0, 8})
-                    DDS_TRY(unit::exchange(comm, bytes, static_cast<int>(bytes) + 1));
-                return barrier(comm, 30'000);
-            });
-        }), DDS_SUCCESS);
+        unit::assert_all(
+            unit::in_processes(
+                size,
+                [&](int rank) {
+                    return unit::with_comm(
+                        scratch.at("hs"), "s0", rank, size, 30'000, [](Comm& comm) -> Result<void> {
+                            for (const size_t bytes : {0, 1, 8, 1000, 1 << 20, 0, 8})
+                                DDS_TRY(unit::exchange(comm, bytes, static_cast<int>(bytes) + 1));
+                            return barrier(comm, 30'000);
+                        });
+                }),
+            DDS_SUCCESS);
         unit::assert_empty(scratch, "hs");
     }
 }
@@ -27,14 +31,17 @@ void processes_exchange_bytes_of_any_number(void**)
 void threads_are_ranks_too(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_threads(4, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 4, 30'000,
-                               [](Comm& comm) -> Result<void> {
-            for (int i = 0; i < 20; i++)
-                DDS_TRY(unit::exchange(comm, 100, i));
-            return {};
-        });
-    }), DDS_SUCCESS);
+    unit::assert_all(unit::in_threads(4,
+                                      [&](int rank) {
+                                          return unit::with_comm(
+                                              scratch.path(), "s0", rank, 4, 30'000,
+                                              [](Comm& comm) -> Result<void> {
+                                                  for (int i = 0; i < 20; i++)
+                                                      DDS_TRY(unit::exchange(comm, 100, i));
+                                                  return {};
+                                              });
+                                      }),
+                     DDS_SUCCESS);
     unit::assert_empty(scratch);
 }
 
@@ -42,14 +49,18 @@ void hundred_and_twenty_eight_processes_meet_and_exchange(void**)
 {
     const Scratch scratch;
     const double begun = unit::now();
-    unit::assert_all(unit::in_processes(128, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 128, 60'000,
-                               [](Comm& comm) -> Result<void> {
-            for (const size_t bytes : {8, 0, 4096})
-                DDS_TRY(unit::exchange(comm, bytes, 3, 60'000));
-            return {};
-        });
-    }), DDS_SUCCESS);
+    unit::assert_all(
+        unit::in_processes(128,
+                           [&](int rank) {
+                               return unit::with_comm(
+                                   scratch.path(), "s0", rank, 128, 60'000,
+                                   [](Comm& comm) -> Result<void> {
+                                       for (const size_t bytes : {8, 0, 4096})
+                                           DDS_TRY(unit::exchange(comm, bytes, 3, 60'000));
+                                       return {};
+                                   });
+                           }),
+        DDS_SUCCESS);
     print_message("128 processes: %.2f s\n", unit::now() - begun);
     assert_true(unit::now() - begun < 60);
     unit::assert_empty(scratch);
@@ -60,10 +71,15 @@ void two_levels_begin_at_64_ranks(void**)
 {
     for (const int size : {63, 64, 65}) {
         const Scratch scratch;
-        unit::assert_all(unit::in_processes(size, [&](int rank) {
-            return unit::with_comm(scratch.path(), "s0", rank, size, 60'000,
-                                   [](Comm& comm) { return unit::exchange(comm, 16, 5, 60'000); });
-        }), DDS_SUCCESS);
+        unit::assert_all(unit::in_processes(size,
+                                            [&](int rank) {
+                                                return unit::with_comm(
+                                                    scratch.path(), "s0", rank, size, 60'000,
+                                                    [](Comm& comm) {
+                                                        return unit::exchange(comm, 16, 5, 60'000);
+                                                    });
+                                            }),
+                         DDS_SUCCESS);
         unit::assert_empty(scratch);
     }
 }
@@ -71,38 +87,46 @@ void two_levels_begin_at_64_ranks(void**)
 void many_groups_share_a_directory(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_processes(2, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 2, 30'000, [&](Comm& one) -> Result<void> {
-            DDS_LET(two, dds::open_file(scratch.path(), "s0.0", rank, 2, 30'000));
-            DDS_LET(three, dds::open_file(scratch.path(), "s", 1 - rank, 2, 30'000));
-            for (int i = 0; i < 5; i++) {
-                DDS_TRY(unit::exchange(one, 8, 1));
-                DDS_TRY(unit::exchange(*two, 9, 2));
-                DDS_TRY(unit::exchange(*three, 10, 3));
-            }
-            return {};
-        });
-    }), DDS_SUCCESS);
+    unit::assert_all(
+        unit::in_processes(
+            2,
+            [&](int rank) {
+                return unit::with_comm(
+                    scratch.path(), "s0", rank, 2, 30'000, [&](Comm& one) -> Result<void> {
+                        DDS_LET(two, dds::open_file(scratch.path(), "s0.0", rank, 2, 30'000));
+                        DDS_LET(three, dds::open_file(scratch.path(), "s", 1 - rank, 2, 30'000));
+                        for (int i = 0; i < 5; i++) {
+                            DDS_TRY(unit::exchange(one, 8, 1));
+                            DDS_TRY(unit::exchange(*two, 9, 2));
+                            DDS_TRY(unit::exchange(*three, 10, 3));
+                        }
+                        return {};
+                    });
+            }),
+        DDS_SUCCESS);
     unit::assert_empty(scratch);
 }
 
 void one_name_serves_again_after_a_close(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_processes(3, [&](int rank) -> Error {
-        for (int time = 0; time < 10; time++) {
-            const Error error = unit::with_comm(scratch.path(), "s0", rank, 3, 30'000,
-                                                [&](Comm& comm) -> Result<void> {
-                // None, one or two exchanges, and a close while others may still read.
-                for (int i = 0; i < time % 3; i++)
-                    DDS_TRY(unit::exchange(comm, 8, time));
-                return {};
-            });
-            if (error.code)
-                return error;
-        }
-        return unit::kFine;
-    }), DDS_SUCCESS);
+    unit::assert_all(unit::in_processes(3,
+                                        [&](int rank) -> Error {
+                                            for (int time = 0; time < 10; time++) {
+                                                const Error error = unit::with_comm(
+                                                    scratch.path(), "s0", rank, 3, 30'000,
+                                                    [&](Comm& comm) -> Result<void> {
+                                                        // None, one or two exchanges, and a close while others may still read.
+                                                        for (int i = 0; i < time % 3; i++)
+                                                            DDS_TRY(unit::exchange(comm, 8, time));
+                                                        return {};
+                                                    });
+                                                if (error.code)
+                                                    return error;
+                                            }
+                                            return unit::kFine;
+                                        }),
+                     DDS_SUCCESS);
     unit::assert_empty(scratch);
 }
 
@@ -110,14 +134,18 @@ void a_rank_that_closes_first_does_not_take_the_bytes_of_the_others(void**)
 {
     for (const int slow : {0, 1, 2}) {
         const Scratch scratch;
-        unit::assert_all(unit::in_processes(3, [&](int rank) {
-            return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) {
-                auto done = unit::exchange(comm, 8, 1);
-                if (rank == slow)
-                    usleep(100'000);
-                return done;
-            });
-        }), DDS_SUCCESS);
+        unit::assert_all(unit::in_processes(3,
+                                            [&](int rank) {
+                                                return unit::with_comm(
+                                                    scratch.path(), "s0", rank, 3, 30'000,
+                                                    [&](Comm& comm) {
+                                                        auto done = unit::exchange(comm, 8, 1);
+                                                        if (rank == slow)
+                                                            usleep(100'000);
+                                                        return done;
+                                                    });
+                                            }),
+                         DDS_SUCCESS);
         unit::assert_empty(scratch);
     }
 }
@@ -125,21 +153,28 @@ void a_rank_that_closes_first_does_not_take_the_bytes_of_the_others(void**)
 void lengths_that_differ_are_gathered_by_allgatherv(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_processes(3, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
-            // One long, one short, one empty; the long one takes two slices.
-            const std::vector<size_t> lengths{(6u << 20) + 1, 5, 0};
-            std::vector<char> in(lengths[static_cast<size_t>(rank)], static_cast<char>('a' + rank));
-            std::vector<char> out(lengths[0] + 5);
-            std::vector<size_t> sizes(3);
-            DDS_TRY(allgatherv(comm, std::as_bytes(std::span(in)),
-                               std::as_writable_bytes(std::span(out)), sizes, 30'000));
-            for (size_t i = 0; i < out.size(); i++)
-                if (out[i] != (i < lengths[0] ? 'a' : 'b'))
-                    return dds::fail(DDS_ERR_INTERNAL, "byte %zu is wrong", i);
-            return sizes == lengths ? Result<void>() : dds::fail(DDS_ERR_INTERNAL, "sizes");
-        });
-    }), DDS_SUCCESS);
+    unit::assert_all(
+        unit::in_processes(
+            3,
+            [&](int rank) {
+                return unit::with_comm(
+                    scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
+                        // One long, one short, one empty; the long one takes two slices.
+                        const std::vector<size_t> lengths{(6u << 20) + 1, 5, 0};
+                        std::vector<char> in(lengths[static_cast<size_t>(rank)],
+                                             static_cast<char>('a' + rank));
+                        std::vector<char> out(lengths[0] + 5);
+                        std::vector<size_t> sizes(3);
+                        DDS_TRY(allgatherv(comm, std::as_bytes(std::span(in)),
+                                           std::as_writable_bytes(std::span(out)), sizes, 30'000));
+                        for (size_t i = 0; i < out.size(); i++)
+                            if (out[i] != (i < lengths[0] ? 'a' : 'b'))
+                                return dds::fail(DDS_ERR_INTERNAL, "byte %zu is wrong", i);
+                        return sizes == lengths ? Result<void>()
+                                                : dds::fail(DDS_ERR_INTERNAL, "sizes");
+                    });
+            }),
+        DDS_SUCCESS);
 }
 
 void lengths_that_differ_in_an_allgather_are_a_mismatch_everywhere(void**)
@@ -148,13 +183,13 @@ void lengths_that_differ_in_an_allgather_are_a_mismatch_everywhere(void**)
         const Scratch scratch;
         const int odd = size - 1;
         const auto outcomes = unit::in_processes(size, [&](int rank) {
-            return unit::with_comm(scratch.path(), "s0", rank, size, 60'000,
-                                   [&](Comm& comm) -> Result<void> {
-                std::vector<std::byte> in(rank == odd ? 9 : 8), out(in.size() * size);
-                auto done = allgather(comm, in, out, 60'000);
-                DDS_TRY(unit::exchange(comm, 8, 1, 60'000));  // they are in step still
-                return done;
-            });
+            return unit::with_comm(
+                scratch.path(), "s0", rank, size, 60'000, [&](Comm& comm) -> Result<void> {
+                    std::vector<std::byte> in(rank == odd ? 9 : 8), out(in.size() * size);
+                    auto done = allgather(comm, in, out, 60'000);
+                    DDS_TRY(unit::exchange(comm, 8, 1, 60'000));  // they are in step still
+                    return done;
+                });
         });
         unit::assert_all(outcomes, DDS_ERR_MISMATCH);
         unit::assert_says(outcomes[0].text, "8 bytes");
@@ -166,27 +201,43 @@ void lengths_that_differ_in_an_allgather_are_a_mismatch_everywhere(void**)
 void a_forked_child_leaves_the_files_of_its_parent(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_processes(2, [&](int rank) -> Error {
-        auto comm = dds::open_file(scratch.path(), "s0", rank, 2, 30'000);
-        if (!comm)
-            return comm.error();
-        const pid_t child = fork();
-        if (child == 0) {
-            comm->reset();
-            _exit(0);
-        }
-        waitpid(child, nullptr, 0);
-        const auto done = unit::exchange(**comm, 8, 1);
-        return done ? unit::kFine : done.error();
-    }), DDS_SUCCESS);
+    unit::assert_all(unit::in_processes(2,
+                                        [&](int rank) -> Error {
+                                            auto comm = dds::open_file(scratch.path(), "s0", rank,
+                                                                       2, 30'000);
+                                            if (!comm)
+                                                return comm.error();
+                                            const pid_t child = fork();
+                                            if (child == 0) {
+                                                comm->reset();
+                                                _exit(0);
+                                            }
+                                            waitpid(child, nullptr, 0);
+                                            const auto done = unit::exchange(**comm, 8, 1);
+                                            return done ? unit::kFine : done.error();
+                                        }),
+                     DDS_SUCCESS);
     unit::assert_empty(scratch);
 }
 
 void names_never_form_a_path_and_never_meet_another(void**)
 {
-    const std::vector<std::string> names{
-        "../x", "/etc", "a/b", ".", "..", "a.b", "a%2Eb", "a%b", "\xc3\xa9", "e\xcc\x81", "\xff\xfe",
-        "\xf0\x9f\x9a\x80", "a\nb", " ", std::string("a\0b", 3), std::string(66, '/')};
+    const std::vector<std::string> names{"../x",
+                                         "/etc",
+                                         "a/b",
+                                         ".",
+                                         "..",
+                                         "a.b",
+                                         "a%2Eb",
+                                         "a%b",
+                                         "\xc3\xa9",
+                                         "e\xcc\x81",
+                                         "\xff\xfe",
+                                         "\xf0\x9f\x9a\x80",
+                                         "a\nb",
+                                         " ",
+                                         std::string("a\0b", 3),
+                                         std::string(66, '/')};
     for (const std::string& name : names) {
         const Scratch scratch;
         auto comm = dds::open_file(scratch.at("hs"), name, 0, 1, 5'000);

@@ -37,12 +37,12 @@ void what_a_killed_run_left_is_not_taken_and_goes(void**)
         unit::in_processes(size, [&](int rank) {
             return unit::with_comm(scratch.path(), "s0", rank, size, 30'000,
                                    [&](Comm& comm) -> Result<void> {
-                DDS_TRY(three_exchanges(comm));
-                if (rank == 0)
-                    usleep(20'000);
-                kill(getpid(), SIGKILL);
-                return {};
-            });
+                                       DDS_TRY(three_exchanges(comm));
+                                       if (rank == 0)
+                                           usleep(20'000);
+                                       kill(getpid(), SIGKILL);
+                                       return {};
+                                   });
         });
         assert_true(scratch.names().size() >= 3);
         unit::assert_all(clean_run(scratch, 2), DDS_SUCCESS);
@@ -86,9 +86,9 @@ void a_rank_that_dies_at_any_step_stops_nobody_for_long(void**)
             died = outcomes[1].code == -SIGKILL;
             for (const int rank : {0, 2}) {
                 const auto& outcome = outcomes[static_cast<size_t>(rank)];
-                const bool ended = died ? outcome.code == DDS_ERR_PEER ||
-                                              outcome.code == DDS_ERR_TIMEOUT
-                                        : outcome.code == DDS_SUCCESS;
+                const bool ended =
+                    died ? outcome.code == DDS_ERR_PEER || outcome.code == DDS_ERR_TIMEOUT
+                         : outcome.code == DDS_SUCCESS;
                 if (!ended)
                     fail_msg("%s %d: rank %d: %d %s", point, steps, rank, outcome.code,
                              outcome.text);
@@ -134,10 +134,10 @@ void a_file_system_that_does_not_answer_is_a_timeout(void**)
                 setenv("DDSTORE_FAILPOINT", plan, 1);
             return unit::with_comm(scratch.path(), "s0", rank, 2, 1'000,
                                    [](Comm& comm) -> Result<void> {
-                for (int i = 0; i < 20; i++)
-                    DDS_TRY(unit::exchange(comm, 8, i, 1'000));
-                return {};
-            });
+                                       for (int i = 0; i < 20; i++)
+                                           DDS_TRY(unit::exchange(comm, 8, i, 1'000));
+                                       return {};
+                                   });
         });
         assert_int_equal(outcomes[1].code, DDS_ERR_TIMEOUT);
         assert_true(outcomes[1].seconds < 5);  // the deadline, and a second each for the words,
@@ -169,9 +169,8 @@ void junk_that_stays_is_named_at_the_deadline(void**)
     const int fd = open(scratch.at("s0.hello.1").c_str(), O_WRONLY | O_CREAT, 0600);
     assert_int_equal(write(fd, "junk", 4), 4);
     close(fd);
-    const auto outcomes = unit::in_processes(1, [&](int) {
-        return unit::with_comm(scratch.path(), "s0", 0, 2, 500, nothing);
-    });
+    const auto outcomes = unit::in_processes(
+        1, [&](int) { return unit::with_comm(scratch.path(), "s0", 0, 2, 500, nothing); });
     assert_int_equal(outcomes[0].code, DDS_ERR_CORRUPT);
     unit::assert_says(outcomes[0].text, "s0.hello.1 is not whole");
     unit::assert_says(outcomes[0].text, "missing: rank 1");
@@ -229,16 +228,17 @@ void a_directory_that_is_removed_in_an_exchange_ends_it(void**)
 {
     const Scratch scratch;
     const auto outcomes = unit::in_processes(2, [&](int rank) {
-        return unit::with_comm(scratch.at("hs"), "s0", rank, 2, 20'000, [&](Comm& comm) -> Result<void> {
-            DDS_TRY(barrier(comm, 20'000));
-            if (rank == 1) {
-                usleep(300'000);
-                for (const std::string& name : scratch.names("hs"))
-                    unlink(scratch.at("hs/" + name).c_str());
-                rmdir(scratch.at("hs").c_str());
-            }
-            return barrier(comm, 20'000);
-        });
+        return unit::with_comm(scratch.at("hs"), "s0", rank, 2, 20'000,
+                               [&](Comm& comm) -> Result<void> {
+                                   DDS_TRY(barrier(comm, 20'000));
+                                   if (rank == 1) {
+                                       usleep(300'000);
+                                       for (const std::string& name : scratch.names("hs"))
+                                           unlink(scratch.at("hs/" + name).c_str());
+                                       rmdir(scratch.at("hs").c_str());
+                                   }
+                                   return barrier(comm, 20'000);
+                               });
     });
     unit::assert_all(outcomes, DDS_ERR_IO);
     for (const auto& outcome : outcomes)
@@ -289,23 +289,24 @@ void a_part_that_stays_damaged_is_corrupt_after_ten_seconds(void**)
     const Scratch scratch;
     const auto outcomes = unit::in_processes(2, [&](int rank) {
         const unit::FastClock clock(10);
-        return unit::with_comm(scratch.path(), "s0", rank, 2, 60'000, [&](Comm& comm) -> Result<void> {
-            if (rank == 0) {
-                // Rank 1 has given its part; its last byte changes.
-                for (int i = 0; i < 500; i++) {
-                    usleep(10'000);
-                    for (const std::string& name : scratch.names())
-                        if (name.ends_with(".1.1") && name.find("tmp") == std::string::npos) {
-                            const int fd = open(scratch.at(name).c_str(), O_RDWR);
-                            const off_t end = lseek(fd, -1, SEEK_END);
-                            const bool done = pwrite(fd, "!", 1, end) == 1;
-                            close(fd);
-                            return done ? unit::exchange(comm, 100, 1, 60'000) : nothing(comm);
-                        }
+        return unit::with_comm(
+            scratch.path(), "s0", rank, 2, 60'000, [&](Comm& comm) -> Result<void> {
+                if (rank == 0) {
+                    // Rank 1 has given its part; its last byte changes.
+                    for (int i = 0; i < 500; i++) {
+                        usleep(10'000);
+                        for (const std::string& name : scratch.names())
+                            if (name.ends_with(".1.1") && name.find("tmp") == std::string::npos) {
+                                const int fd = open(scratch.at(name).c_str(), O_RDWR);
+                                const off_t end = lseek(fd, -1, SEEK_END);
+                                const bool done = pwrite(fd, "!", 1, end) == 1;
+                                close(fd);
+                                return done ? unit::exchange(comm, 100, 1, 60'000) : nothing(comm);
+                            }
+                    }
                 }
-            }
-            return unit::exchange(comm, 100, 1, 60'000);
-        });
+                return unit::exchange(comm, 100, 1, 60'000);
+            });
     });
     unit::assert_all(outcomes, DDS_ERR_CORRUPT);
     for (const auto& outcome : outcomes)
@@ -316,10 +317,13 @@ void a_part_that_stays_damaged_is_corrupt_after_ten_seconds(void**)
 void two_runs_at_once_under_two_names_do_not_meet(void**)
 {
     const Scratch scratch;
-    unit::assert_all(unit::in_processes(6, [&](int at) {
-        return unit::with_comm(scratch.path(), at % 2 ? "one" : "two", at / 2, 3, 30'000,
-                               three_exchanges);
-    }), DDS_SUCCESS);
+    unit::assert_all(unit::in_processes(6,
+                                        [&](int at) {
+                                            return unit::with_comm(scratch.path(),
+                                                                   at % 2 ? "one" : "two", at / 2,
+                                                                   3, 30'000, three_exchanges);
+                                        }),
+                     DDS_SUCCESS);
     unit::assert_empty(scratch);
 }
 
@@ -327,8 +331,8 @@ void a_directory_of_a_hundred_thousand_files_is_no_hindrance(void**)
 {
     const Scratch scratch;
     for (int i = 0; i < 100'000; i++) {
-        const int fd = open(scratch.at("s1.hello." + std::to_string(i)).c_str(),
-                            O_WRONLY | O_CREAT, 0600);
+        const int fd =
+            open(scratch.at("s1.hello." + std::to_string(i)).c_str(), O_WRONLY | O_CREAT, 0600);
         assert_true(fd >= 0);
         close(fd);
     }

@@ -1,8 +1,8 @@
 // The files of a FileComm one by one: what is read from a damaged, foreign or unsafe one, and how one
 // is written.
 #include <fcntl.h>
-#include <sys/un.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <set>
 
@@ -20,8 +20,13 @@ Group group_in(const Scratch& scratch)
     auto directory = Directory::open(scratch.path());
     if (!directory)
         fail_msg("%s", directory.error().text.c_str());
-    Group group{.path = scratch.path(), .ns = "s0", .space = "s0", .rank = 1, .size = 3,
-                .nonce = {1, 2, 3}, .process = this_process()};
+    Group group{.path = scratch.path(),
+                .ns = "s0",
+                .space = "s0",
+                .rank = 1,
+                .size = 3,
+                .nonce = {1, 2, 3},
+                .process = this_process()};
     group.directory = std::move(*directory);
     return group;
 }
@@ -183,7 +188,8 @@ void what_is_not_this_user_s_own_file_is_refused_and_never_waited_for(void**)
     address.sun_family = AF_UNIX;
     snprintf(address.sun_path, sizeof address.sun_path, "%s", scratch.at("socket").c_str());
     assert_int_equal(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    std::vector<const char*> names{"fifo", "directory", "symlink", "zero", "linked", "hardlink",
+    std::vector<const char*> names{"fifo",           "directory",      "symlink",
+                                   "zero",           "linked",         "hardlink",
                                    "group_writable", "world_writable", "socket"};
     put(scratch, "foreign", bytes.data(), bytes.size());
     if (geteuid() == 0 && chown(scratch.at("foreign").c_str(), 12345, 0) == 0)
@@ -194,8 +200,7 @@ void what_is_not_this_user_s_own_file_is_refused_and_never_waited_for(void**)
     for (const char* name : names) {
         const auto message = group.read(name, Kind::part, 1024);
         if (message || message.error().code != DDS_ERR_PERM)
-            fail_msg("%s was taken, or: %s", name,
-                     message ? "" : message.error().text.c_str());
+            fail_msg("%s was taken, or: %s", name, message ? "" : message.error().text.c_str());
         unit::assert_says(message.error().text, scratch.at(name));
     }
     assert_true(unit::now() - begun < 1);
@@ -220,8 +225,8 @@ void a_file_is_0600_and_a_directory_0700_whatever_the_umask(void**)
         auto directory = Directory::open(scratch.at("made"));
         Header header = make_header(Kind::part, 0, 1);
         seal(header, {});
-        const bool written = directory &&
-            directory->write("file", std::as_bytes(std::span(&header, 1)), {});
+        const bool written =
+            directory && directory->write("file", std::as_bytes(std::span(&header, 1)), {});
         umask(before);
         assert_true(written);
         struct stat st;
@@ -259,9 +264,9 @@ void writing_replaces_links_and_never_follows_them(void**)
 void directories_that_everybody_may_write_are_refused_unless_sticky(void**)
 {
     const Scratch scratch;
-    for (const auto& [mode, code] : {std::pair(0700, 0), std::pair(0770, 0), std::pair(02770, 0),
-                                     std::pair(0755, 0), std::pair(01777, 0),
-                                     std::pair(0777, DDS_ERR_PERM), std::pair(0702, DDS_ERR_PERM)}) {
+    for (const auto& [mode, code] :
+         {std::pair(0700, 0), std::pair(0770, 0), std::pair(02770, 0), std::pair(0755, 0),
+          std::pair(01777, 0), std::pair(0777, DDS_ERR_PERM), std::pair(0702, DDS_ERR_PERM)}) {
         assert_int_equal(chmod(scratch.path().c_str(), static_cast<mode_t>(mode)), 0);
         const auto directory = Directory::open(scratch.path());
         assert_int_equal(directory ? 0 : directory.error().code, code);

@@ -43,14 +43,14 @@ void a_rank_beyond_the_size_that_rank_0_says_learns_it(void**)
 
 void a_rank_that_is_claimed_twice_is_a_mismatch_on_both_and_the_others(void**)
 {
-    for (const auto& ranks : {std::vector{0, 1, 1}, std::vector{0, 0, 1}, std::vector{0, 0},
-                              std::vector{1, 2, 2}}) {
+    for (const auto& ranks :
+         {std::vector{0, 1, 1}, std::vector{0, 0, 1}, std::vector{0, 0}, std::vector{1, 2, 2}}) {
         const Scratch scratch;
         const int size = ranks.back() == 2 ? 3 : ranks.size() == 3 ? 3 : 2;
         const double begun = unit::now();
         const auto outcomes = unit::in_processes(static_cast<int>(ranks.size()), [&](int at) {
-            return unit::with_comm(scratch.path(), "s0", ranks[static_cast<size_t>(at)], size, 3'000,
-                                   [](Comm&) { return Result<void>(); });
+            return unit::with_comm(scratch.path(), "s0", ranks[static_cast<size_t>(at)], size,
+                                   3'000, [](Comm&) { return Result<void>(); });
         });
         for (size_t i = 0; i < ranks.size(); i++) {
             const bool twice = std::count(ranks.begin(), ranks.end(), ranks[i]) == 2;
@@ -75,9 +75,9 @@ void a_late_second_claim_fails_alone(void**)
             usleep(500'000);
         return unit::with_comm(scratch.path(), "s0", at % 2 + (at == 2), 2, 10'000,
                                [&](Comm& comm) -> Result<void> {
-            usleep(2'500'000);
-            return unit::exchange(comm, 8, 1);
-        });
+                                   usleep(2'500'000);
+                                   return unit::exchange(comm, 8, 1);
+                               });
     });
     assert_int_equal(outcomes[0].code, DDS_SUCCESS);
     assert_int_equal(outcomes[1].code, DDS_SUCCESS);
@@ -121,18 +121,18 @@ void a_rank_that_does_not_take_part_is_named_at_the_deadline(void**)
         const int size = absent == 69 ? 70 : 3;
         const Scratch scratch;
         const auto outcomes = unit::in_processes(size, [&](int rank) {
-            return unit::with_comm(scratch.path(), "s0", rank, size, 60'000,
-                                   [&](Comm& comm) -> Result<void> {
-                DDS_TRY(unit::exchange(comm, 8, 1, 60'000));
-                if (rank == absent) {
-                    usleep(4'000'000);
-                    return {};
-                }
-                auto late = unit::exchange(comm, 8, 2, 1'500);
-                if (unit::exchange(comm, 8, 3, 1'000).error().code != DDS_ERR_STATE)
-                    return dds::fail(DDS_ERR_INTERNAL, "the communicator goes on");
-                return late;
-            });
+            return unit::with_comm(
+                scratch.path(), "s0", rank, size, 60'000, [&](Comm& comm) -> Result<void> {
+                    DDS_TRY(unit::exchange(comm, 8, 1, 60'000));
+                    if (rank == absent) {
+                        usleep(4'000'000);
+                        return {};
+                    }
+                    auto late = unit::exchange(comm, 8, 2, 1'500);
+                    if (unit::exchange(comm, 8, 3, 1'000).error().code != DDS_ERR_STATE)
+                        return dds::fail(DDS_ERR_INTERNAL, "the communicator goes on");
+                    return late;
+                });
         });
         for (int rank = 0; rank < size; rank++) {
             const auto& outcome = outcomes[static_cast<size_t>(rank)];
@@ -156,11 +156,11 @@ void a_killed_rank_ends_the_exchange_with_its_name(void**)
         const auto outcomes = unit::in_processes(3, [&](int rank) {
             return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000,
                                    [&](Comm& comm) -> Result<void> {
-                DDS_TRY(unit::exchange(comm, 8, 1));
-                if (rank == victim)
-                    kill(getpid(), SIGKILL);
-                return unit::exchange(comm, 8, 2);
-            });
+                                       DDS_TRY(unit::exchange(comm, 8, 1));
+                                       if (rank == victim)
+                                           kill(getpid(), SIGKILL);
+                                       return unit::exchange(comm, 8, 2);
+                                   });
         });
         for (int rank = 0; rank < 3; rank++) {
             const auto& outcome = outcomes[static_cast<size_t>(rank)];
@@ -179,11 +179,11 @@ void fewer_exchanges_on_one_rank_are_an_error_on_the_others(void**)
     for (const int early : {0, 1}) {
         const Scratch scratch;
         const auto outcomes = unit::in_processes(3, [&](int rank) {
-            return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000,
-                                   [&](Comm& comm) -> Result<void> {
-                DDS_TRY(unit::exchange(comm, 8, 1));
-                return rank == early ? Result<void>() : unit::exchange(comm, 8, 2);
-            });
+            return unit::with_comm(
+                scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
+                    DDS_TRY(unit::exchange(comm, 8, 1));
+                    return rank == early ? Result<void>() : unit::exchange(comm, 8, 2);
+                });
         });
         for (int rank = 0; rank < 3; rank++) {
             assert_int_equal(outcomes[static_cast<size_t>(rank)].code,
@@ -199,20 +199,21 @@ void an_operation_that_is_left_ends_the_communicator_everywhere(void**)
 {
     const Scratch scratch;
     const auto outcomes = unit::in_processes(3, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
-            if (rank != 1) {
-                // The part of the rank that leaves may be there already: then this one ends well.
-                auto first = barrier(comm, 30'000);
-                return first ? barrier(comm, 30'000) : first;
-            }
-            {
-                DDS_LET(left, comm.start_allgather({}, {}, 1000));
-                if (auto second = comm.start_allgather({}, {}, 1000);
-                    second || second.error().code != DDS_ERR_STATE)
-                    return dds::fail(DDS_ERR_INTERNAL, "two at a time");
-            }
-            return barrier(comm, 1000);
-        });
+        return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000,
+                               [&](Comm& comm) -> Result<void> {
+                                   if (rank != 1) {
+                                       // The part of the rank that leaves may be there already: then this one ends well.
+                                       auto first = barrier(comm, 30'000);
+                                       return first ? barrier(comm, 30'000) : first;
+                                   }
+                                   {
+                                       DDS_LET(left, comm.start_allgather({}, {}, 1000));
+                                       if (auto second = comm.start_allgather({}, {}, 1000);
+                                           second || second.error().code != DDS_ERR_STATE)
+                                           return dds::fail(DDS_ERR_INTERNAL, "two at a time");
+                                   }
+                                   return barrier(comm, 1000);
+                               });
     });
     assert_int_equal(outcomes[0].code, DDS_ERR_PEER);
     assert_int_equal(outcomes[0].rank, 1);
@@ -225,18 +226,20 @@ void an_interrupt_ends_the_wait_and_the_others_hear_of_it(void**)
 {
     const Scratch scratch;
     const auto outcomes = unit::in_processes(3, [&](int rank) {
-        return unit::with_comm(scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
-            DDS_TRY(barrier(comm, 30'000));
-            if (rank == 2) {
-                usleep(2'000'000);
-                return {};
-            }
-            if (rank == 1)
-                dds::set_interrupt([](void*) { return 1; }, nullptr);
-            const double begun = unit::now();
-            auto done = barrier(comm, 30'000);
-            return unit::now() - begun < 1.0 ? done : dds::fail(DDS_ERR_INTERNAL, "it took long");
-        });
+        return unit::with_comm(
+            scratch.path(), "s0", rank, 3, 30'000, [&](Comm& comm) -> Result<void> {
+                DDS_TRY(barrier(comm, 30'000));
+                if (rank == 2) {
+                    usleep(2'000'000);
+                    return {};
+                }
+                if (rank == 1)
+                    dds::set_interrupt([](void*) { return 1; }, nullptr);
+                const double begun = unit::now();
+                auto done = barrier(comm, 30'000);
+                return unit::now() - begun < 1.0 ? done
+                                                 : dds::fail(DDS_ERR_INTERNAL, "it took long");
+            });
     });
     assert_int_equal(outcomes[0].code, DDS_ERR_PEER);
     assert_int_equal(outcomes[0].rank, 1);
@@ -249,10 +252,12 @@ void after_30_s_the_log_names_the_missing_ranks_once(void**)
     const auto outcomes = unit::in_processes(1, [&](int) -> Error {
         static std::string text;
         static int times;
-        dds::set_log([](void*, int level, const char* said) {
-            times += level == DDS_LOG_WARN;
-            text = said;
-        }, nullptr);
+        dds::set_log(
+            [](void*, int level, const char* said) {
+                times += level == DDS_LOG_WARN;
+                text = said;
+            },
+            nullptr);
         const unit::FastClock clock(50);
         const auto comm = dds::open_file(scratch.path(), "s0", 1, 3, 60'000);
         if (comm || comm.error().code != DDS_ERR_TIMEOUT)

@@ -26,7 +26,8 @@ struct Page {
             auto peers = liveness;
             peers[static_cast<size_t>(i)] = nullptr;
             Segment own = std::move(*Segment::attach(Fd(dup(page.fd())), bytes, Sharing::write));
-            controls.push_back(std::make_unique<Control>(std::move(own), i, std::move(peers), false));
+            controls.push_back(
+                std::make_unique<Control>(std::move(own), i, std::move(peers), false));
         }
     }
     template <class Work>
@@ -48,7 +49,8 @@ void every_rank_sees_every_word_and_card(void**)
         page.all([&](Control& control, int rank) {
             for (int round = 0; round < 300; round++) {
                 const int card[2] = {rank, round};
-                control.publish({7, 0, static_cast<uint16_t>(round)}, std::as_bytes(std::span(card)));
+                control.publish({7, 0, static_cast<uint16_t>(round)},
+                                std::as_bytes(std::span(card)));
                 if (control.collect(10'000) != Waited::ended)
                     abort();
                 for (int i = 0; i < n; i++) {
@@ -70,14 +72,17 @@ void the_dead_are_given_up_alike(void**)
         clock::sleep(30 * clock::kMillisecond);
         page.liveness[2]->dead = true;
     });
-    page.all([&](Control& control, int) {
-        control.publish({1, 0, 0});
-        if (control.collect(10'000) != Waited::ended)
-            abort();
-        const Control::Word word = control.word(2);
-        if (word.op != Control::kGivenUp || word.code != DDS_ERR_PEER || control.word(1).op != 1)
-            abort();
-    }, {2});
+    page.all(
+        [&](Control& control, int) {
+            control.publish({1, 0, 0});
+            if (control.collect(10'000) != Waited::ended)
+                abort();
+            const Control::Word word = control.word(2);
+            if (word.op != Control::kGivenUp || word.code != DDS_ERR_PEER ||
+                control.word(1).op != 1)
+                abort();
+        },
+        {2});
     killer.join();
 }
 
@@ -86,11 +91,13 @@ void a_word_said_before_death_counts(void**)
     Page page(3);
     page.controls[2]->publish({1, 0, 0});
     page.liveness[2]->dead = true;
-    page.all([&](Control& control, int) {
-        control.publish({1, 0, 0});
-        if (control.collect(10'000) != Waited::ended || control.word(2).op != 1)
-            abort();
-    }, {2});
+    page.all(
+        [&](Control& control, int) {
+            control.publish({1, 0, 0});
+            if (control.collect(10'000) != Waited::ended || control.word(2).op != 1)
+                abort();
+        },
+        {2});
 }
 
 // The late rank and those who give it up race for its word: one wins, and all see that.
@@ -122,11 +129,13 @@ void a_rank_that_leaves_is_not_waited_for(void**)
         page.controls[0]->leave();
     });
     const int64_t start = clock::now();
-    page.all([&](Control& control, int) {
-        control.publish({1, 0, 0});
-        if (control.collect(10'000) != Waited::ended || control.word(0).code != DDS_ERR_PEER)
-            abort();
-    }, {0});
+    page.all(
+        [&](Control& control, int) {
+            control.publish({1, 0, 0});
+            if (control.collect(10'000) != Waited::ended || control.word(0).code != DDS_ERR_PEER)
+                abort();
+        },
+        {0});
     leaver.join();
     assert_true(clock::now() - start < clock::kSecond);
 }

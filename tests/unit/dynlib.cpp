@@ -35,9 +35,9 @@ void a_library_that_is_not_there_is_named(void**)
 
 void the_current_directory_is_never_searched(void**)
 {
-    for (const std::string& name : {std::string(), std::string("./libm.so.6"),
-                                    std::string("../lib/libm.so.6"), std::string("lib/libm.so.6"),
-                                    std::string("libm.so.6\0/x", 12)}) {
+    for (const std::string& name :
+         {std::string(), std::string("./libm.so.6"), std::string("../lib/libm.so.6"),
+          std::string("lib/libm.so.6"), std::string("libm.so.6\0/x", 12)}) {
         const auto lib = Dynlib::open(name);
         assert_false(static_cast<bool>(lib));
         assert_int_equal(lib.error().code, DDS_ERR_ARG);

@@ -42,10 +42,9 @@ void numbers_take_digits_within_their_bounds_only(void**)
     for (const env::Variable& variable : env::variables()) {
         if (variable.kind != env::Kind::integer)
             continue;
-        for (const char* junk :
-             {"x", "-1", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "nan", "inf", "1s", "0", "--",
-              "18446744073709551617", "9223372036854775808", "99999999999999999999999", "\n", "1\n",
-              "\xff"})
+        for (const char* junk : {"x", "-1", "+1", " 1", "1 ", "1.5", "1e3", "0x10", "nan", "inf",
+                                 "1s", "0", "--", "18446744073709551617", "9223372036854775808",
+                                 "99999999999999999999999", "\n", "1\n", "\xff"})
             assert_junk(variable, junk);
         assert_junk(variable, std::to_string(variable.most + 1));
         assert_junk(variable, std::to_string(variable.least - 1));
@@ -126,7 +125,8 @@ void each_variable_is_described(void**)
 int main()
 {
     const CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_take_digits_within_their_bounds_only, forget, forget),
+        cmocka_unit_test_setup_teardown(numbers_take_digits_within_their_bounds_only, forget,
+                                        forget),
         cmocka_unit_test_setup_teardown(flags_take_0_and_1_only, forget, forget),
         cmocka_unit_test_setup_teardown(texts_and_paths_have_a_length, forget, forget),
         cmocka_unit_test_setup_teardown(unset_and_empty_are_the_default, forget, forget),

@@ -55,10 +55,12 @@ void a_callback_that_logs_is_not_called_again(void**)
 {
     static int times;
     times = 0;
-    dds::set_log([](void*, int, const char*) {
-        times++;
-        dds::log(DDS_LOG_WARN, "from inside");
-    }, nullptr);
+    dds::set_log(
+        [](void*, int, const char*) {
+            times++;
+            dds::log(DDS_LOG_WARN, "from inside");
+        },
+        nullptr);
     dds::log(DDS_LOG_WARN, "from outside");
     dds::log(DDS_LOG_WARN, "from outside again");
     assert_int_equal(times, 2);
@@ -90,9 +92,19 @@ void callback_and_context_are_swapped_together(void**)
         });
     for (int i = 0; i < 20'000 || heard < 1000; i++) {
         if (i % 2)
-            dds::set_log([](void* ctx, int, const char*) { heard++; mixed += ctx != &one; }, &one);
+            dds::set_log(
+                [](void* ctx, int, const char*) {
+                    heard++;
+                    mixed += ctx != &one;
+                },
+                &one);
         else
-            dds::set_log([](void* ctx, int, const char*) { heard++; mixed += ctx != &two; }, &two);
+            dds::set_log(
+                [](void* ctx, int, const char*) {
+                    heard++;
+                    mixed += ctx != &two;
+                },
+                &two);
         if (i % 7 == 0)
             dds::set_log(nullptr, nullptr);
     }

@@ -29,7 +29,9 @@ std::vector<int64_t> random_rows(Random& random, size_t ranks, Shape shape)
         case Shape::even: n = 100; break;
         case Shape::uneven: n = below(random, 1000); break;
         case Shape::sparse: n = below(random, 10) ? 0 : below(random, 50); break;
-        case Shape::skewed: n = below(random, 1 + static_cast<int64_t>(ranks) / 3) ? 1 : 1'000'000'000; break;
+        case Shape::skewed:
+            n = below(random, 1 + static_cast<int64_t>(ranks) / 3) ? 1 : 1'000'000'000;
+            break;
         }
     return rows;
 }
@@ -60,7 +62,9 @@ void check_owners(Random& random, const std::vector<int64_t>& rows)
         total += rows[rank];
     }
     assert_int_equal(cut.total(), total);
-    const auto check_row = [&](int64_t row) { assert_int_equal(cut.owner(row), model_owner(rows, row)); };
+    const auto check_row = [&](int64_t row) {
+        assert_int_equal(cut.owner(row), model_owner(rows, row));
+    };
     const int tries = rows.size() > 1000 ? 30 : 300;
     for (int i = 0; total > 0 && i < tries; i++) {
         check_row(below(random, total));
@@ -125,7 +129,8 @@ void the_table_stays_under_64_bytes_a_rank(void**)
 }
 
 // The runs, played back byte by byte, must give exactly the marked rows of the batch.
-void check_runs(Random& random, const std::vector<int64_t>& counts, uint64_t row_bytes, uint64_t most)
+void check_runs(Random& random, const std::vector<int64_t>& counts, uint64_t row_bytes,
+                uint64_t most)
 {
     const auto cut = *Partition::make(counts);
     if (cut->total() == 0)
@@ -147,13 +152,15 @@ void check_runs(Random& random, const std::vector<int64_t>& counts, uint64_t row
         assert_true(run.shard >= shard && run.bytes > 0 && run.bytes <= most);
         shard = run.shard;
         assert_true(run.first <= static_cast<int64_t>(run.to / row_bytes));
-        assert_true(run.first + run.count >= static_cast<int64_t>((run.to + run.bytes - 1) / row_bytes) + 1);
+        assert_true(run.first + run.count >=
+                    static_cast<int64_t>((run.to + run.bytes - 1) / row_bytes) + 1);
         for (uint64_t i = 0; i < run.bytes; i++) {
             const uint64_t at = run.to + i;
             const int64_t row = rows[at / row_bytes];
             assert_int_equal(cut->shard(row), run.shard);
-            assert_int_equal(static_cast<uint64_t>(row - cut->start(run.shard)) * row_bytes + at % row_bytes,
-                             run.from + i);
+            assert_int_equal(
+                static_cast<uint64_t>(row - cut->start(run.shard)) * row_bytes + at % row_bytes,
+                run.from + i);
             assert_int_equal(landed[at]++, 0);
         }
     }

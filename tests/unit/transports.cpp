@@ -26,8 +26,8 @@ struct Pair {
         }
         both([&](int rank) {
             nodes[rank] = Node::start(cards, rank);
-            assert_true(bool(nodes[rank]->meet(std::move(prepared[static_cast<size_t>(rank)]), cards,
-                                               kPatience)));
+            assert_true(bool(nodes[rank]->meet(std::move(prepared[static_cast<size_t>(rank)]),
+                                               cards, kPatience)));
         });
     }
     static void both(const std::function<void(int)>& work)
@@ -81,7 +81,9 @@ struct Exposed {
         const uint64_t lengths[] = {1, 7, 64, 4096, 30'000, 1};
         uint64_t from = 11, to = 0;
         for (const uint64_t length : lengths) {
-            batch.runs.push_back({{1, 7, offset + from}, out.data() + to, length,
+            batch.runs.push_back({{1, 7, offset + from},
+                                  out.data() + to,
+                                  length,
                                   static_cast<uint32_t>(batch.runs.size())});
             from += length + 1000;
             to += length;
@@ -115,8 +117,7 @@ void runs_of_any_length_arrive_whole(void**)
         std::vector<std::byte> out(40'000, std::byte{0xee});
         Batch batch = exposed.batch(out);
         assert_true(bool(exposed.transports[0]->post(batch)));
-        while (!exposed.transports[0]->progress(batch)) {
-        }
+        while (!exposed.transports[0]->progress(batch)) {}
         assert_true(batch.done());
         assert_int_equal(batch.error.code, DDS_SUCCESS);
         exposed.check(batch);
@@ -187,8 +188,7 @@ void the_fault_wire_fails_the_run_that_it_was_told(void**)
         std::vector<std::byte> out(40'000);
         Batch batch = exposed.batch(out);
         assert_true(bool(exposed.transports[0]->post(batch)));
-        while (!exposed.transports[0]->progress(batch)) {
-        }
+        while (!exposed.transports[0]->progress(batch)) {}
         assert_int_equal(batch.error.code, DDS_ERR_IO);
         for (size_t i = 0; i < batch.runs.size(); i++)
             assert_int_equal(batch.runs[i].code, i == 2 ? DDS_ERR_IO : DDS_SUCCESS);

@@ -46,8 +46,10 @@ public:
     }
     ~Scratch()
     {
-        nftw(path_.c_str(), [](const char* at, const struct stat*, int, FTW*) { return ::remove(at); },
-             16, FTW_DEPTH | FTW_PHYS);
+        nftw(
+            path_.c_str(),
+            [](const char* at, const struct stat*, int, FTW*) { return ::remove(at); }, 16,
+            FTW_DEPTH | FTW_PHYS);
     }
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
@@ -102,8 +104,8 @@ template <class Work>
 std::vector<Outcome> in_processes(int ranks, const Work& work)
 {
     const size_t bytes = static_cast<size_t>(ranks) * sizeof(Outcome);
-    auto* shared = static_cast<Outcome*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                                              MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    auto* shared = static_cast<Outcome*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     std::vector<pid_t> children;
     fflush(nullptr);
     for (int rank = 0; rank < ranks; rank++) {

@@ -15,7 +15,7 @@ typedef struct {
 } Py_buffer;
 extern int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
 extern void PyBuffer_Release(Py_buffer *);
-#define PyBUF_SIMPLE 0
+#define PyBUF_SIMPLE   0
 #define PyBUF_WRITABLE 1
 #endif
 

@@ -7,8 +7,8 @@
 DDS_EACH(DECLARE)
 
 #define TEXT_(x) #x
-#define TEXT(x) TEXT_(x)
-#define SONAME "libddstore.so." TEXT(DDSTORE_VERSION_MAJOR)
+#define TEXT(x)  TEXT_(x)
+#define SONAME   "libddstore.so." TEXT(DDSTORE_VERSION_MAJOR)
 
 /* NULL, or why the library cannot be used.  A process may hold other libraries that export dds_free
  * to all: the dynamic linker would take theirs, since theirs carry no version.  So nothing is linked;
@@ -20,9 +20,9 @@ static const char *pyddstore_bind(void)
         library = dlopen(SONAME, RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return dlerror();
-#define BIND(fn)                                                       \
-    bound_##fn = (__typeof__(fn) *)dlsym(library, #fn);                \
-    if (!bound_##fn)                                                   \
+#define BIND(fn)                                        \
+    bound_##fn = (__typeof__(fn) *)dlsym(library, #fn); \
+    if (!bound_##fn)                                    \
         return dlerror();
     DDS_EACH(BIND)
     return NULL;
