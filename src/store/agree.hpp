@@ -82,8 +82,8 @@ private:
 
     Op op_ = Op::add;
     Result<void> mine_;
-    int stopped_ = DDS_SUCCESS;  // our own wait ended with this
-    std::array<std::byte, Control::kMailbox> own_{};
+    int stopped_ = DDS_SUCCESS;                                   // our own wait ended with this
+    alignas(64) std::array<std::byte, Control::kMailbox> own_{};  // a card, like those of the page
 };
 
 }  // namespace dds

@@ -30,8 +30,8 @@ Result<void> Store::update(const char* name, int64_t first, int64_t nrows, const
         return fail(DDS_ERR_ARG, "variable \"%s\": %lld rows", name, static_cast<long long>(nrows));
     if (first < 0 || first > v->own_rows - nrows)
         return fail(DDS_ERR_RANGE,
-                    "variable \"%s\": rows %lld to %lld of rank %d's own shard of %lld", name,
-                    static_cast<long long>(first), static_cast<long long>(first + nrows), rank(),
+                    "variable \"%s\": %lld rows from row %lld of rank %d's own shard of %lld", name,
+                    static_cast<long long>(nrows), static_cast<long long>(first), rank(),
                     static_cast<long long>(v->own_rows));
     const size_t row = v->mapped.row, bytes = static_cast<size_t>(nrows) * row;
     if (bytes == 0)

@@ -98,11 +98,11 @@ inline auto with_locator(const Mapped& v, int64_t n, int64_t& mine, Work work)
 // The first of n rows that is out of range, or n.
 inline int64_t first_bad(const Mapped& v, int64_t n, const int64_t* rows)
 {
-    int64_t bad = 0;
-    const auto last = static_cast<int64_t>(v.total) - 1;
+    uint64_t bad = 0;  // its sign bit: of a negative row, or of one past the last
+    const uint64_t last = v.total - 1;
     for (int64_t i = 0; i < n; i++)
-        bad |= rows[i] | (last - rows[i]);
-    if (bad >= 0) [[likely]]
+        bad |= static_cast<uint64_t>(rows[i]) | (last - static_cast<uint64_t>(rows[i]));
+    if (!(bad >> 63)) [[likely]]
         return n;
     for (int64_t i = 0;; i++)
         if (static_cast<uint64_t>(rows[i]) >= v.total)
