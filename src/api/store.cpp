@@ -31,7 +31,8 @@ std::vector<Parked>& parked()
     at_fork_in_child([] {
         for (StoreSlot& slot : store_slots) {
             slot.forked = slot.live.exchange(0);
-            slot.store = nullptr;  // the parent's: left as it is
+            leave_to_parent(slot.store);
+            slot.store = nullptr;
         }
     });
     return true;

@@ -51,4 +51,14 @@ void at_fork_in_child(void (*work)())
     works[static_cast<size_t>(work_count++)] = work;
 }
 
+void leave_to_parent(const void* object)
+{
+    struct Left {
+        const void* object;
+        Left* next;
+    };
+    static Left* last = nullptr;
+    last = new Left{object, last};
+}
+
 }  // namespace dds

@@ -25,4 +25,8 @@ private:
 // Run in the child, before fork() returns there.
 void at_fork_in_child(void (*work)());
 
+// In a child: an object of the parent, which cannot be used here and must not be destroyed.  It stays
+// reachable, so that it is no leak.
+void leave_to_parent(const void* object);
+
 }  // namespace dds

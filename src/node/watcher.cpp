@@ -39,12 +39,9 @@ std::map<int, std::shared_ptr<Liveness>>& watched()
     at_fork_in_child([] {
         for (const auto& [fd, peer] : watched())
             close(fd);
-        [[maybe_unused]] static std::map<int, std::shared_ptr<Liveness>>*
-            left_map;  // still reachable: no leak
-        [[maybe_unused]] static std::weak_ptr<Watcher>* left_watcher;
-        left_map = new std::map<int, std::shared_ptr<Liveness>>(std::move(watched()));
+        leave_to_parent(new std::map<int, std::shared_ptr<Liveness>>(std::move(watched())));
         watched().clear();
-        left_watcher = new std::weak_ptr<Watcher>(std::move(current()));
+        leave_to_parent(new std::weak_ptr<Watcher>(std::move(current())));
         current().reset();
     });
     return true;
