@@ -27,10 +27,23 @@ std::weak_ptr<Watcher>& current()
     return *watcher;
 }
 
-std::map<int, std::shared_ptr<Liveness>>& watched()
+// Events name what they are of by descriptor and number: one that was fetched before its descriptor
+// was forgotten is not taken for one of the next connection that gets the same descriptor.
+struct Watched {
+    uint32_t number;
+    std::shared_ptr<Liveness> peer;
+};
+using WatchedByFd = std::map<int, Watched>;
+WatchedByFd& watched()
 {
-    static auto* map = new std::map<int, std::shared_ptr<Liveness>>;
+    static auto* map = new WatchedByFd;
     return *map;
+}
+uint32_t last_number = 0;  // 0 is the end of the watcher
+
+uint64_t name_of(int fd, uint32_t number)
+{
+    return static_cast<uint64_t>(number) << 32 | static_cast<uint32_t>(fd);
 }
 
 // A forked child holds copies of the connections: while it lives, its parent's death would go
@@ -39,7 +52,7 @@ std::map<int, std::shared_ptr<Liveness>>& watched()
     at_fork_in_child([] {
         for (const auto& [fd, peer] : watched())
             close(fd);
-        leave_to_parent(new std::map<int, std::shared_ptr<Liveness>>(std::move(watched())));
+        leave_to_parent(new WatchedByFd(std::move(watched())));
         watched().clear();
         leave_to_parent(new std::weak_ptr<Watcher>(std::move(current())));
         current().reset();
@@ -62,12 +75,15 @@ struct Watcher::State {
                 return;
             const std::lock_guard lock(mutex);
             for (int i = 0; i < n; i++) {
-                const int fd = events[i].data.fd;
-                if (fd == stop.get())
+                const uint64_t name = events[i].data.u64;
+                const int fd = static_cast<int>(name);
+                if (name >> 32 == 0)
                     return;
+                const auto known = watched().find(fd);
+                if (known == watched().end() || name_of(fd, known->second.number) != name)
+                    continue;
                 epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
-                if (const auto peer = watched().find(fd); peer != watched().end())
-                    peer->second->dead.store(true, std::memory_order_release);
+                known->second.peer->dead.store(true, std::memory_order_release);
             }
         }
     }
@@ -85,7 +101,7 @@ Result<std::shared_ptr<Watcher>> Watcher::get()
     state->stop = Fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!state->epoll || !state->stop)
         return fail_errno(errno, "epoll_create1 or eventfd");
-    epoll_event event{EPOLLIN, {.fd = state->stop.get()}};
+    epoll_event event{EPOLLIN, {.u64 = name_of(state->stop.get(), 0)}};
     if (epoll_ctl(state->epoll.get(), EPOLL_CTL_ADD, state->stop.get(), &event) != 0)
         return fail_errno(errno, "epoll_ctl");
     // The program's signals are for the program's threads.
@@ -117,8 +133,10 @@ Watcher::~Watcher()
 Result<void> Watcher::watch(int fd, std::shared_ptr<Liveness> peer)
 {
     const std::lock_guard lock(mutex);
-    watched()[fd] = std::move(peer);
-    epoll_event event{EPOLLRDHUP, {.fd = fd}};
+    if (++last_number == 0)
+        last_number = 1;
+    watched()[fd] = {last_number, std::move(peer)};
+    epoll_event event{EPOLLRDHUP, {.u64 = name_of(fd, last_number)}};
     if (epoll_ctl(state_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
         watched().erase(fd);
         return fail_errno(errno, "epoll_ctl");
