@@ -34,7 +34,7 @@ static void a_bad_row_on_one_rank_fails_on_every_rank(void **state)
     (void)state;
     shards_t shards;
     int64_t rows[kMost];
-    char out[kMost * kRow], culprit[16];
+    char out[kMost * kRow], culprit[32];
     uint64_t random = 78 + (uint64_t)my_rank;
     add_shards(store, &shards, "x", kRow, 300, 42);
     for (int bad = 0; bad < ranks; bad++) {
