@@ -139,7 +139,7 @@ Result<void> start(Store& store, const Visit& visit, const char* name, int64_t n
     if (v->mapped.whole) {
         auto ended = std::make_shared<Request>();
         int64_t own = 0;
-        gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own);
+        gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own, true);
         count_rows(visit.reader(), *v, n, own);
         if (status)
             std::fill_n(status, n, DDS_SUCCESS);

@@ -158,14 +158,14 @@ Error Agreement::given_up(int rank, Control::Word word) const
 }
 
 // Every rank sees the same words, and goes through them in the same order.
-Result<void> Agreement::judge() const
+Result<void> Agreement::judge()
 {
     const int n = control_->ranks();
     for (int i = 0; i < n; i++) {
         const Control::Word word = control_->word(i);
         if (word.op != Control::kGivenUp)
             continue;
-        const_cast<Agreement*>(this)->poisoned_.store(true, std::memory_order_relaxed);
+        poisoned_.store(true, std::memory_order_relaxed);
         return given_up(ranks_[static_cast<size_t>(i)], word);
     }
     const Control::Word first = control_->word(0);

@@ -69,7 +69,7 @@ public:
 
 private:
     std::span<const std::byte> bytes(int rank) const;
-    Result<void> judge() const;
+    Result<void> judge();
     Error own_failure() const;
     Error given_up(int rank, Control::Word word) const;
 

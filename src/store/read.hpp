@@ -110,13 +110,15 @@ inline int64_t first_bad(const Mapped& v, int64_t n, const int64_t* rows)
 }
 
 // Copy n rows of a variable that is mapped whole.  Returns the place of a bad row, before a byte has
-// moved, or n; `mine` counts the rows of our own shard.
+// moved, or n; `mine` counts the rows of our own shard.  `checked`: first_bad() has seen them.
 inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std::byte* out,
-                           int64_t& mine)
+                           int64_t& mine, bool checked = false)
 {
-    if (n > kPass || v.row == 0)
-        if (const int64_t bad = first_bad(v, n, rows); bad < n || v.row == 0)
+    if (!checked && (n > kPass || v.row == 0))
+        if (const int64_t bad = first_bad(v, n, rows); bad < n)
             return bad;
+    if (v.row == 0)
+        return n;
     const std::byte* from[kPass];
     const GatherPlan plan = gather_plan(v.row, n);
     std::atomic_thread_fence(std::memory_order_acquire);

@@ -27,7 +27,7 @@ Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* ro
     if (!v || !v->wired_somewhere) {
         if (mine) {
             int64_t own = 0;
-            gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own);
+            gather_rows(v->mapped, n, rows, static_cast<std::byte*>(out), own, true);
             count_rows(reader, *v, n, own);
         }
         return agreement_->conclude(collective_ms());
