@@ -11,7 +11,6 @@
 #include "base/clock.hpp"
 
 namespace dds {
-namespace {
 
 // Slots in chunks that are never freed: a reader may be looked at any time.
 struct Chunk {
@@ -19,6 +18,9 @@ struct Chunk {
     std::array<Reader, kSlots> slots;
     std::atomic<Chunk*> next{nullptr};
 };
+
+namespace {
+
 Chunk first;
 
 bool membarrier_ready()
@@ -47,17 +49,39 @@ struct Leave {
     }
 };
 
-bool left_in_time(const std::atomic<uint64_t>& slot, uint64_t token, int64_t deadline)
+// The uses of the token that a thread has announced, in its own slot or held around callbacks.
+struct Uses {
+    bool any = false;
+    uint32_t oldest = 0, newest = 0;
+
+    void add(const std::atomic<uint64_t>& place, uint64_t token)
+    {
+        const uint64_t use = place.load(std::memory_order_acquire);
+        if (use == 0 || static_cast<uint32_t>(use) != static_cast<uint32_t>(token))
+            return;
+        const auto count = static_cast<uint32_t>(use >> 32);
+        if (!any || before(count, oldest))
+            oldest = count;
+        if (!any || before(newest, count))
+            newest = count;
+        any = true;
+    }
+    static bool before(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; }
+};
+
+// A use that moves between slot and held meanwhile must not be missed in both.
+Uses uses_of(const Reader& reader, uint64_t token)
 {
-    const uint64_t seen = slot.load(std::memory_order_acquire);
-    if (seen == 0 || static_cast<uint32_t>(seen) != static_cast<uint32_t>(token))
-        return true;
-    while (slot.load(std::memory_order_acquire) == seen) {
-        if (clock::now() >= deadline)
-            return false;
+    for (;;) {
+        const uint32_t moves = reader.moves.load(std::memory_order_acquire);
+        Uses uses;
+        uses.add(reader.using_, token);
+        for (const auto& held : reader.held)
+            uses.add(held, token);
+        if (moves % 2 == 0 && reader.moves.load(std::memory_order_acquire) == moves)
+            return uses;
         sched_yield();
     }
-    return true;
 }
 
 }  // namespace
@@ -89,21 +113,47 @@ Reader* Readers::enrol()
     }
 }
 
+Readers::Leaving::Leaving(uint64_t token) : token_(token), chunk_(&first) { fence_all_threads(); }
+
+bool Readers::Leaving::gone()
+{
+    for (; chunk_; chunk_ = chunk_->next.load(std::memory_order_acquire), slot_ = 0) {
+        for (; slot_ < Chunk::kSlots; slot_++, met_ = false) {
+            const Reader& reader = chunk_->slots[slot_];
+            if (&reader == current_)
+                continue;  // its use ends with the call
+            const Uses uses = uses_of(reader, token_);
+            // Uses that began later have seen that the token is dead, or soon will.
+            if (!uses.any || (met_ && Uses::before(last_, uses.oldest)))
+                continue;
+            if (!met_)
+                last_ = uses.newest;
+            met_ = true;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool Readers::held_here(uint64_t token)
+{
+    Uses uses;
+    if (current_)
+        for (const auto& held : current_->held)
+            uses.add(held, token);
+    return uses.any;
+}
+
 bool Readers::wait_for(uint64_t token, int64_t ns)
 {
-    fence_all_threads();
+    if (held_here(token))
+        return false;
+    Leaving leaving(token);
     const int64_t deadline = clock::now() + ns;
-    for (Chunk* chunk = &first; chunk; chunk = chunk->next.load(std::memory_order_acquire)) {
-        for (Reader& reader : chunk->slots) {
-            // This thread's own use ends with the call; what it holds outside a callback does not
-            // end while we wait.
-            const bool own = &reader == current_;
-            if (!own && !left_in_time(reader.using_, token, deadline))
-                return false;
-            for (const auto& held : reader.held)
-                if (!left_in_time(held, token, own ? 0 : deadline))
-                    return false;
-        }
+    while (!leaving.gone()) {
+        if (clock::now() >= deadline)
+            return false;
+        sched_yield();
     }
     return true;
 }
@@ -113,10 +163,12 @@ Readers::Hold::Hold() : reader_(mine())
     if (!reader_)
         return;
     used_ = reader_->using_.load(std::memory_order_relaxed);
+    reader_->moves.fetch_add(1, std::memory_order_acq_rel);
     if (used_ && reader_->depth < Reader::kHeld)
         reader_->held[static_cast<size_t>(reader_->depth)].store(used_, std::memory_order_release);
     reader_->depth++;
     withdraw(reader_);
+    reader_->moves.fetch_add(1, std::memory_order_release);
 }
 
 Readers::Hold::~Hold()
@@ -124,11 +176,11 @@ Readers::Hold::~Hold()
     if (!reader_)
         return;
     reader_->depth--;
-    // The use goes back to its own slot before its place among the held is cleared.
+    reader_->moves.fetch_add(1, std::memory_order_acq_rel);
     reader_->using_.store(used_, std::memory_order_release);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
     if (reader_->depth < Reader::kHeld)
         reader_->held[static_cast<size_t>(reader_->depth)].store(0, std::memory_order_release);
+    reader_->moves.fetch_add(1, std::memory_order_release);
 }
 
 }  // namespace dds

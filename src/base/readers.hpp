@@ -11,6 +11,8 @@
 
 namespace dds {
 
+struct Chunk;  // of slots
+
 struct alignas(128) Reader {
     std::atomic<uint64_t> using_{0};  // count << 32 | low half of the token; 0: nothing
     uint32_t count = 0;
@@ -27,6 +29,7 @@ struct alignas(128) Reader {
     // What the thread used when it called a callback of the user, which may call us again.
     static constexpr int kHeld = 8;
     std::array<std::atomic<uint64_t>, kHeld> held{};
+    std::atomic<uint32_t> moves{0};  // of a use between its own slot and these; odd: under way
     int depth = 0;
 
     std::atomic<bool> taken{false};
@@ -53,8 +56,23 @@ public:
     }
     static void withdraw(Reader* reader) { reader->using_.store(0, std::memory_order_release); }
 
-    // After the token was made dead for new readers: wait for those that still use it, at most `ns`;
-    // false where one still does.
+    // After the token was made dead for new readers: whether those that still used it then have left.
+    // Looks at one slot after another, so that it needs no memory.
+    class Leaving {
+    public:
+        explicit Leaving(uint64_t token);
+        bool gone();  // never waits
+
+    private:
+        uint64_t token_;
+        Chunk* chunk_;
+        uint32_t slot_ = 0;
+        bool met_ = false;   // a use was seen in this slot,
+        uint32_t last_ = 0;  // and this is the last that counts
+    };
+    // Whether this thread itself holds a use around a callback: that does not end while it waits.
+    static bool held_here(uint64_t token);
+    // Leaving, waited for at most `ns`; false where a use has not ended, or is held here.
     static bool wait_for(uint64_t token, int64_t ns);
 
     // Around a callback of the user: it may call the library in this thread.

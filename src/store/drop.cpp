@@ -29,6 +29,25 @@ Result<void> compare_names(const Agreement& agreement)
     return {};
 }
 
+// Until no thread of ours is in a read that began before the variable was taken off the table.
+Result<void> wait_for_readers(const char* name, uint64_t token, int64_t timeout_ms)
+{
+    struct Gone final : Operation {
+        explicit Gone(uint64_t token) : leaving(token) {}
+        Result<Step> step() override { return leaving.gone() ? Step::ended : Step::idle; }
+        Readers::Leaving leaving;
+    } gone(token);
+    Waited waited = Waited::timeout;
+    if (!Readers::held_here(token)) {
+        DDS_LET(end, wait(gone, {.timeout_ms = timeout_ms}));
+        waited = end;
+    }
+    if (waited == Waited::ended)
+        return {};
+    return fail(waited == Waited::interrupted ? DDS_ERR_INTERRUPTED : DDS_ERR_BUSY,
+                "variable \"%s\" is still being read by another thread", name);
+}
+
 }  // namespace
 
 Result<void> Store::drop(const char* name, uint64_t token)
@@ -49,12 +68,11 @@ Result<void> Store::drop(const char* name, uint64_t token)
 
     std::shared_ptr<Variable> variable = table_.remove(name);
     end_requests(variable.get(), "the variable was dropped");
-    const bool left = Readers::wait_for(token, collective_ms() * 1'000'000);
+    const Result<void> done = wait_for_readers(name, token, collective_ms());
+    const bool left = bool(done);
     if (left)
         table_.collect();
     // After this round no rank reads any more: memory of the callers is theirs again.
-    const Result<void> done =
-        left ? Result<void>() : fail(DDS_ERR_BUSY, "variable \"%s\" is still being read", name);
     const Result<void> end = agreement_->round(Op::dropped, done, {}, collective_ms());
     if (!left)
         graves_.push_back(variable);
