@@ -54,10 +54,10 @@ struct Uses {
     bool any = false;
     uint32_t oldest = 0, newest = 0;
 
-    void add(const std::atomic<uint64_t>& place, uint64_t token)
+    void add(const std::atomic<uint64_t>& place, uint32_t token, uint32_t mask)
     {
         const uint64_t use = place.load(std::memory_order_acquire);
-        if (use == 0 || static_cast<uint32_t>(use) != static_cast<uint32_t>(token))
+        if (use == 0 || (static_cast<uint32_t>(use) & mask) != token)
             return;
         const auto count = static_cast<uint32_t>(use >> 32);
         if (!any || before(count, oldest))
@@ -70,14 +70,14 @@ struct Uses {
 };
 
 // A use that moves between slot and held meanwhile must not be missed in both.
-Uses uses_of(const Reader& reader, uint64_t token)
+Uses uses_of(const Reader& reader, uint32_t token, uint32_t mask)
 {
     for (;;) {
         const uint32_t moves = reader.moves.load(std::memory_order_acquire);
         Uses uses;
-        uses.add(reader.using_, token);
+        uses.add(reader.using_, token, mask);
         for (const auto& held : reader.held)
-            uses.add(held, token);
+            uses.add(held, token, mask);
         if (moves % 2 == 0 && reader.moves.load(std::memory_order_acquire) == moves)
             return uses;
         sched_yield();
@@ -113,7 +113,13 @@ Reader* Readers::enrol()
     }
 }
 
-Readers::Leaving::Leaving(uint64_t token) : token_(token), chunk_(&first) { fence_all_threads(); }
+Readers::Leaving::Leaving(uint64_t token, bool idle_too)
+    : token_(static_cast<uint32_t>(token)),
+      mask_(~static_cast<uint32_t>(idle_too ? kIdle : 0)),
+      chunk_(&first)
+{
+    fence_all_threads();
+}
 
 bool Readers::Leaving::gone()
 {
@@ -122,7 +128,7 @@ bool Readers::Leaving::gone()
             const Reader& reader = chunk_->slots[slot_];
             if (&reader == current_)
                 continue;  // its use ends with the call
-            const Uses uses = uses_of(reader, token_);
+            const Uses uses = uses_of(reader, token_, mask_);
             // Uses that began later have seen that the token is dead, or soon will.
             if (!uses.any || (met_ && Uses::before(last_, uses.oldest)))
                 continue;
@@ -140,7 +146,7 @@ bool Readers::held_here(uint64_t token)
     Uses uses;
     if (current_)
         for (const auto& held : current_->held)
-            uses.add(held, token);
+            uses.add(held, static_cast<uint32_t>(token), ~static_cast<uint32_t>(kIdle));
     return uses.any;
 }
 
@@ -148,7 +154,7 @@ bool Readers::wait_for(uint64_t token, int64_t ns)
 {
     if (held_here(token))
         return false;
-    Leaving leaving(token);
+    Leaving leaving(token, true);
     const int64_t deadline = clock::now() + ns;
     while (!leaving.gone()) {
         if (clock::now() >= deadline)

@@ -54,17 +54,20 @@ public:
         reader->using_.store(count << 32 | static_cast<uint32_t>(token), std::memory_order_relaxed);
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
+    // A token's bit 1 is free for this: its thread is inside, and touches nothing for the time being.
+    static constexpr uint64_t kIdle = 2;
     static void withdraw(Reader* reader) { reader->using_.store(0, std::memory_order_release); }
 
     // After the token was made dead for new readers: whether those that still used it then have left.
     // Looks at one slot after another, so that it needs no memory.
     class Leaving {
     public:
-        explicit Leaving(uint64_t token);
+        // `idle_too`: also those that touch nothing now, but will.
+        Leaving(uint64_t token, bool idle_too);
         bool gone();  // never waits
 
     private:
-        uint64_t token_;
+        uint32_t token_, mask_;
         Chunk* chunk_;
         uint32_t slot_ = 0;
         bool met_ = false;   // a use was seen in this slot,
@@ -72,8 +75,27 @@ public:
     };
     // Whether this thread itself holds a use around a callback: that does not end while it waits.
     static bool held_here(uint64_t token);
-    // Leaving, waited for at most `ns`; false where a use has not ended, or is held here.
+    // Leaving, idle ones too, waited for at most `ns`; false where a use has not ended, or is held here.
     static bool wait_for(uint64_t token, int64_t ns);
+
+    // Around a wait in which the thread touches nothing of what it uses, but that it must be there.
+    class Idle {
+    public:
+        Idle() : reader_(mine()) { set(kIdle); }
+        ~Idle() { set(0); }
+        Idle(const Idle&) = delete;
+        Idle& operator=(const Idle&) = delete;
+
+    private:
+        void set(uint64_t bit)
+        {
+            const uint64_t use = reader_ ? reader_->using_.load(std::memory_order_relaxed) : 0;
+            if (use)
+                reader_->using_.store((use & ~kIdle) | bit, std::memory_order_release);
+            std::atomic_signal_fence(std::memory_order_seq_cst);
+        }
+        Reader* reader_;
+    };
 
     // Around a callback of the user: it may call the library in this thread.
     class Hold {

@@ -5,6 +5,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/readers.hpp"
 
 namespace dds {
 namespace {
@@ -65,6 +66,7 @@ Result<Agreement::Turn> Agreement::turn(int64_t timeout_ms)
         std::atomic<bool>& busy;
     } take(busy_);
     if (busy_.exchange(true, std::memory_order_acquire)) {
+        const Readers::Idle idle;  // whose turn it is may wait for readers
         DDS_LET(waited, wait(take, {.timeout_ms = timeout_ms}));
         if (waited == Waited::interrupted)
             return fail(DDS_ERR_INTERRUPTED, "interrupted while another thread was in a collective "

@@ -33,7 +33,8 @@ Result<void> compare_names(const Agreement& agreement)
 Result<void> wait_for_readers(const char* name, uint64_t token, int64_t timeout_ms)
 {
     struct Gone final : Operation {
-        explicit Gone(uint64_t token) : leaving(token) {}
+        // Not those that wait for their turn in a collective call: they wait for us.
+        explicit Gone(uint64_t token) : leaving(token, false) {}
         Result<Step> step() override { return leaving.gone() ? Step::ended : Step::idle; }
         Readers::Leaving leaving;
     } gone(token);

@@ -205,6 +205,47 @@ static void threads_that_come_and_go_leave_nothing(void **state)
     drop_shards(store, &shards);
 }
 
+static dds_store_t alone;
+static atomic_int together;
+
+static void *read_together(void *arg)
+{
+    char out = 0;
+    while (together) {
+        const int64_t row = 0;
+        ok(dds_epoch_begin(alone));
+        ok(dds_get_batch_all(alone, "stays", 1, &row, &out, 1));
+        ok(dds_epoch_end(alone));
+    }
+    return arg;
+}
+
+/* A thread that waits for its turn in a collective call reads nothing yet: one that drops a variable
+ * and waits for readers must not wait for it. */
+static void collective_calls_of_several_threads_take_turns(void **state)
+{
+    (void)state;
+    const char one = 1;
+    pthread_t threads[kThreads];
+    dds_comm_t self = NULL;
+    ok(dds_comm_self(&self));
+    ok(dds_init(self, NULL, &alone));
+    ok(dds_comm_free(&self));
+    ok(dds_set_timeout(alone, 5000, 5000));
+    ok(dds_add(alone, "stays", 1, 1, DDS_UINT8, &one, NULL));
+    together = 1;
+    for (int i = 0; i < kThreads; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_together, NULL), 0);
+    for (int i = 0; i < 300; i++) {
+        ok(dds_add(alone, "goes", 1, 1, DDS_UINT8, &one, NULL));
+        ok(dds_drop(alone, "goes"));
+    }
+    together = 0;
+    for (int i = 0; i < kThreads; i++)
+        pthread_join(threads[i], NULL);
+    ok(dds_free(&alone));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +253,7 @@ int main(void)
         cmocka_unit_test(other_variables_come_and_go_while_threads_read),
         cmocka_unit_test(a_drop_while_threads_read_ends_their_reads_cleanly),
         cmocka_unit_test(a_free_while_threads_read_ends_their_reads_cleanly),
+        cmocka_unit_test(collective_calls_of_several_threads_take_turns),
         cmocka_unit_test(each_thread_has_its_own_last_error),
         cmocka_unit_test(threads_that_come_and_go_leave_nothing),
     };

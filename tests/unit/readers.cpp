@@ -10,7 +10,7 @@ namespace {
 
 using namespace dds;
 
-constexpr uint64_t kToken = 0x12345678, kOther = 0x87654321;
+constexpr uint64_t kToken = 0x12345679, kOther = 0x87654321;  // bit 1 is for the idle
 constexpr int64_t kSoon = 20 * clock::kMillisecond;
 
 // A thread that does as told, step by step.
@@ -67,7 +67,7 @@ void uses_that_begin_later_are_not_waited_for(void**)
         Readers::withdraw(Readers::mine());
     });
     reader.meet(1);
-    Readers::Leaving leaving(kToken);
+    Readers::Leaving leaving(kToken, false);
     assert_false(leaving.gone());
     reader.pass(1);
     reader.meet(2);
@@ -93,7 +93,7 @@ void a_use_around_a_callback_counts_whatever_the_callback_reads(void**)
         self.reach(5);
     });
     reader.meet(1);
-    Readers::Leaving leaving(kToken);
+    Readers::Leaving leaving(kToken, false);
     for (int step = 1; step <= 4; step++) {
         reader.meet(step);
         assert_false(leaving.gone());
@@ -120,6 +120,28 @@ void a_use_that_moves_is_never_missed(void**)
         missed = missed || Readers::wait_for(kToken, clock::kMillisecond / 10);
     stop = true;
     assert_false(missed);
+}
+
+void an_idle_use_counts_for_those_who_take_all(void**)
+{
+    Thread reader([](Thread& self) {
+        Readers::announce(Readers::mine(), kToken);
+        {
+            const Readers::Idle idle;
+            self.reach(1);
+        }
+        self.reach(2);
+        Readers::withdraw(Readers::mine());
+    });
+    reader.meet(1);
+    Readers::Leaving all(kToken, true), touching(kToken, false);
+    assert_true(touching.gone());
+    assert_false(all.gone());
+    reader.pass(1);
+    reader.meet(2);
+    assert_false(all.gone());
+    assert_false(Readers::Leaving(kToken, false).gone());
+    reader.pass(2);
 }
 
 void a_use_that_is_held_here_is_not_waited_for_in_vain(void**)
@@ -168,6 +190,7 @@ int main()
         cmocka_unit_test(uses_that_begin_later_are_not_waited_for),
         cmocka_unit_test(a_use_around_a_callback_counts_whatever_the_callback_reads),
         cmocka_unit_test(a_use_that_moves_is_never_missed),
+        cmocka_unit_test(an_idle_use_counts_for_those_who_take_all),
         cmocka_unit_test(a_use_that_is_held_here_is_not_waited_for_in_vain),
         cmocka_unit_test(more_threads_than_a_chunk_has_slots_are_all_seen),
     };
