@@ -32,18 +32,24 @@ struct Duplicate : Flight {
     Mpi::Cell made;
 };
 
-// A communicator of which every rank has let go, once the barrier has ended.
+// A group of which every rank has let go, once the barrier has ended.
 struct Leaving : Flight {
-    Leaving(const Mpi& mpi, Mpi::Handle leaving) : Flight(mpi), comm(leaving) {}
-    const Mpi::Handle comm;
+    Leaving(const MpiGroup& left, bool broken) : Flight(*left.mpi), group(left), broken_(broken) {}
 
     bool reap(const Mpi& mpi) override
     {
         if (!Flight::reap(mpi))
             return false;
-        static_cast<void>(mpi.comm_free(comm));  // nobody is left to hear of it
+        // Nobody is left to hear of an error.  What is out of step may have requests open.
+        static_cast<void>(mpi.comm_free(group.farewell));
+        if (!broken_)
+            static_cast<void>(mpi.comm_free(group.comm));
         return true;
     }
+    const MpiGroup group;
+
+private:
+    const bool broken_;
 };
 
 // Owns a flight until it has ended; parks it otherwise.
@@ -68,24 +74,44 @@ private:
     std::unique_ptr<F> flight_;
 };
 
+// Duplicates the caller's communicator, and that again.
 class Duplication : public Operation {
 public:
-    explicit Duplication(Underway<Duplicate>& flight) : flight_(flight) {}
+    Duplication(Mpi& mpi, Mpi::Handle original) : original_(original), made_{&mpi, 0, 0} {}
+
     Result<Step> step() override
     {
-        DDS_LET(done, flight_.ended());
-        return done ? Step::ended : Step::idle;
+        if (!flight_)
+            return start(original_);
+        DDS_LET(done, flight_->ended());
+        if (!done)
+            return Step::idle;
+        const bool first = made_.comm == 0;
+        Mpi::Handle& made = first ? made_.comm : made_.farewell;
+        made = made_.mpi->value_of(flight_->take()->made);
+        flight_.reset();
+        DDS_TRY(made_.mpi->comm_return_errors(made));
+        return first ? start(made) : Step::ended;
     }
+    const MpiGroup& made() const { return made_; }
 
 private:
-    Underway<Duplicate>& flight_;
+    Result<Step> start(Mpi::Handle from)
+    {
+        auto duplicate = std::make_unique<Duplicate>(*made_.mpi);
+        DDS_TRY(made_.mpi->comm_idup(from, duplicate->made, duplicate->request));
+        flight_.emplace(*made_.mpi, std::move(duplicate));
+        return Step::moved;
+    }
+
+    const Mpi::Handle original_;
+    MpiGroup made_;
+    std::optional<Underway<Duplicate>> flight_;
 };
 
 class MpiComm : public Comm {
 public:
-    MpiComm(Mpi& mpi, Mpi::Handle comm, int rank, int size) : Comm(rank, size), group_{&mpi, comm}
-    {
-    }
+    MpiComm(const MpiGroup& group, int rank, int size) : Comm(rank, size), group_(group) {}
     ~MpiComm() override;
     const char* kind() const override { return "mpi"; }
     const MpiGroup* mpi() const override { return &group_; }
@@ -120,7 +146,7 @@ public:
 
     Result<void> start()
     {
-        const auto& [mpi, comm] = comm_.group_;
+        const auto& [mpi, comm, farewell] = comm_.group_;
         if (in_.empty())
             return mpi->ibarrier(comm, flight_->request);
         memcpy(flight_->from.data(), in_.data() + done_, now());
@@ -172,16 +198,15 @@ Result<std::unique_ptr<Operation>> MpiComm::start_allgather(std::span<const std:
     return std::unique_ptr<Operation>(std::move(call));
 }
 
-// Freeing waits for nobody, and MPI_Comm_free should find every rank past its last use: a barrier
-// runs on its own, and the communicator goes when it has ended.  One that is out of step is left to
-// MPI_Finalize.
+// Freeing waits for nobody, and MPI_Comm_free, which may wait, should find every rank past its last
+// use: a barrier runs on its own, and the communicators go when it has ended.
 MpiComm::~MpiComm()
 {
     Mpi& mpi = *group_.mpi;
-    if (!mpi.usable() || broken_)
+    if (!mpi.usable())
         return;
-    auto leaving = std::make_unique<Leaving>(mpi, group_.comm);
-    if (mpi.ibarrier(group_.comm, leaving->request))
+    auto leaving = std::make_unique<Leaving>(group_, broken_);
+    if (mpi.ibarrier(group_.farewell, leaving->request))
         mpi.park(std::move(leaving));
     mpi.reap();
 }
@@ -195,10 +220,7 @@ Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_m
     mpi.reap();
     DDS_LET(rank, mpi.comm_rank(comm));
     DDS_LET(size, mpi.comm_size(comm));
-    auto started = std::make_unique<Duplicate>(mpi);
-    DDS_TRY(mpi.comm_idup(comm, started->made, started->request));
-    Underway<Duplicate> flight(mpi, std::move(started));
-    Duplication duplication(flight);
+    Duplication duplication(mpi, comm);
     const Patience patience{.timeout_ms = timeout_ms, .yields = 1000};
     DDS_LET(waited, wait(duplication, patience));
     if (waited == Waited::interrupted)
@@ -209,9 +231,7 @@ Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_m
                          "rank %d waited %g s for the other ranks to duplicate the communicator; "
                          "MPI does not tell who is missing",
                          rank, timeout_ms / 1000.0);
-    const Mpi::Handle made = mpi.value_of(flight.take()->made);
-    DDS_TRY(mpi.comm_return_errors(made));
-    return std::unique_ptr<Comm>(std::make_unique<MpiComm>(mpi, made, rank, size));
+    return std::unique_ptr<Comm>(std::make_unique<MpiComm>(duplication.made(), rank, size));
 }
 
 }  // namespace dds
