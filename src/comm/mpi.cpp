@@ -2,8 +2,12 @@
 // buffers are the library's own, and are parked until MPI has ended.
 #include "comm/mpi.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "base/clock.hpp"
 
 namespace dds {
 namespace {
@@ -74,8 +78,25 @@ private:
     std::unique_ptr<F> flight_;
 };
 
+// MPI moves on only while it is called, for the other ranks, too: never away for long.
+class Attentive : public Operation {
+public:
+    void park(int64_t ns) override
+    {
+        if (parks_++ < kYields)
+            sched_yield();
+        else
+            clock::sleep(std::min(ns, kNap));
+    }
+
+private:
+    static constexpr int kYields = 200;
+    static constexpr int64_t kNap = 200'000;
+    int parks_ = 0;
+};
+
 // Duplicates the caller's communicator, and that again.
-class Duplication : public Operation {
+class Duplication : public Attentive {
 public:
     Duplication(Mpi& mpi, Mpi::Handle original) : original_(original), made_{&mpi, 0, 0} {}
 
@@ -130,7 +151,7 @@ private:
 };
 
 // An allgather in pieces of all ranks' bytes; of nothing, a barrier.
-class MpiComm::Call : public Operation {
+class MpiComm::Call : public Attentive {
 public:
     Call(MpiComm& comm, std::span<const std::byte> in, std::span<std::byte> out,
          std::unique_ptr<Flight> flight)
@@ -221,7 +242,7 @@ Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_m
     DDS_LET(rank, mpi.comm_rank(comm));
     DDS_LET(size, mpi.comm_size(comm));
     Duplication duplication(mpi, comm);
-    const Patience patience{.timeout_ms = timeout_ms, .yields = 1000};
+    const Patience patience{.timeout_ms = timeout_ms};
     DDS_LET(waited, wait(duplication, patience));
     if (waited == Waited::interrupted)
         return fail_rank(DDS_ERR_INTERRUPTED, rank,
