@@ -12,7 +12,7 @@ namespace dds::env {
 namespace {
 
 constexpr int64_t kWeek = 604'800;  // in ms it still fits in an int
-constexpr int64_t kTebi = int64_t{1} << 40;
+constexpr int64_t kGibi = int64_t{1} << 30, kTebi = int64_t{1} << 40;
 
 // clang-format off
 constexpr auto table = std::to_array<Variable>({
@@ -35,6 +35,8 @@ constexpr auto table = std::to_array<Variable>({
     {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "1: count reads for dds_profile (0)"},
     {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776",
      "longest single read over a wire; longer ones are split"},
+    {"DDSTORE_ALLTOALL_MAX_BYTES", Kind::integer, 4096, kGibi, "bytes, 4096 to 1073741824",
+     "most that a rank gets in a round of dds_get_batch_all between nodes; the same on all ranks"},
 #if DDS_TESTING
     {"DDSTORE_FAILPOINT", Kind::text, 1, 4095, "name:action[:nth],...: see base/failpoint.hpp",
      "what goes wrong, and where"},

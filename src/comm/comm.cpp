@@ -27,6 +27,12 @@ Error overdue(const Comm& comm, int timeout_ms)
 
 }  // namespace
 
+Result<std::unique_ptr<Operation>> Comm::start_alltoallv(const Parts&, const Parts&,
+                                                         std::shared_ptr<void>)
+{
+    return fail(DDS_ERR_UNSUPPORTED, "a %s communicator moves no rows", kind());
+}
+
 Result<void> allgather(Comm& comm, std::span<const std::byte> in, std::span<std::byte> out,
                        int timeout_ms)
 {

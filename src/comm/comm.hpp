@@ -30,6 +30,16 @@ public:
     virtual Result<std::unique_ptr<Operation>> start_allgather(std::span<const std::byte> in,
                                                                std::span<std::byte> out,
                                                                int timeout_ms) = 0;
+    // Start an all-to-all: rank r gets the count[r] bytes at at[r] of `from`, whose counts for us it
+    // has in its `to`.  UNSUPPORTED where rows cannot go through the communicator.
+    struct Parts {
+        std::byte* data;
+        std::span<const int> count, at;  // a rank
+    };
+    // `keep` owns all that these name: it is let go when nothing can be written there any more, which
+    // may be after the operation was destroyed.
+    virtual Result<std::unique_ptr<Operation>> start_alltoallv(const Parts& from, const Parts& to,
+                                                               std::shared_ptr<void> keep);
     // Which ranks an operation that is under way still waits for, for the error text.
     virtual std::vector<int> missing() const { return {}; }
     // What else may be why it has not ended, such as a damaged file.

@@ -56,6 +56,18 @@ private:
     const bool broken_;
 };
 
+// An all-to-all: whoever started it gave the memory.
+struct Exchange : Flight {
+    Exchange(const Mpi& mpi, std::shared_ptr<void> memory, size_t size)
+        : Flight(mpi), keep(std::move(memory)), all(size)
+    {
+    }
+    size_t bytes() const override { return all; }
+
+    const std::shared_ptr<void> keep;
+    const size_t all;
+};
+
 // Owns a flight until it has ended; parks it otherwise.
 template <class F>
 class Underway {
@@ -143,9 +155,14 @@ public:
 
     Result<std::unique_ptr<Operation>> start_allgather(std::span<const std::byte> in,
                                                        std::span<std::byte> out, int) override;
+    Result<std::unique_ptr<Operation>> start_alltoallv(const Parts& from, const Parts& to,
+                                                       std::shared_ptr<void> keep) override;
 
 private:
     class Call;
+    class Exchanging;
+    Result<void> in_step() const;
+
     const MpiGroup group_;
     bool broken_ = false;  // a collective failed or was left: the ranks are out of step
 };
@@ -205,18 +222,60 @@ private:
     Underway<Flight> flight_;
 };
 
-Result<std::unique_ptr<Operation>> MpiComm::start_allgather(std::span<const std::byte> in,
-                                                            std::span<std::byte> out, int)
+Result<void> MpiComm::in_step() const
 {
     DDS_TRY(group_.mpi->usable());
     if (broken_)
         return fail(DDS_ERR_STATE, "the MPI communicator: an earlier collective call was not "
                                    "completed");
+    return {};
+}
+
+Result<std::unique_ptr<Operation>> MpiComm::start_allgather(std::span<const std::byte> in,
+                                                            std::span<std::byte> out, int)
+{
+    DDS_TRY(in_step());
     group_.mpi->reap();
     auto call = std::make_unique<Call>(*this, in, out, std::make_unique<Flight>(*group_.mpi));
     DDS_TRY(call->start());
     broken_ = true;  // until it ended
     return std::unique_ptr<Operation>(std::move(call));
+}
+
+class MpiComm::Exchanging : public Attentive {
+public:
+    Exchanging(MpiComm& comm, std::unique_ptr<Exchange> flight)
+        : comm_(comm), flight_(*comm.group_.mpi, std::move(flight))
+    {
+    }
+    Result<Step> step() override
+    {
+        DDS_LET(ended, flight_.ended());
+        if (!ended)
+            return Step::idle;
+        comm_.broken_ = false;
+        flight_.take().reset();
+        return Step::ended;
+    }
+
+private:
+    MpiComm& comm_;
+    Underway<Exchange> flight_;
+};
+
+Result<std::unique_ptr<Operation>> MpiComm::start_alltoallv(const Parts& from, const Parts& to,
+                                                            std::shared_ptr<void> keep)
+{
+    DDS_TRY(in_step());
+    const auto end = [](const Parts& parts) {
+        return static_cast<size_t>(parts.at.back()) + static_cast<size_t>(parts.count.back());
+    };
+    const Mpi& mpi = *group_.mpi;
+    auto flight = std::make_unique<Exchange>(mpi, std::move(keep), end(from) + end(to));
+    DDS_TRY(mpi.ialltoallv(from.data, from.count.data(), from.at.data(), to.data, to.count.data(),
+                           to.at.data(), group_.comm, flight->request));
+    broken_ = true;  // until it ended
+    return std::unique_ptr<Operation>(std::make_unique<Exchanging>(*this, std::move(flight)));
 }
 
 // Freeing waits for nobody, and MPI_Comm_free, which may wait, should find every rank past its last

@@ -123,17 +123,16 @@ private:
     int next_ = 0;
 };
 
-Waited Control::collect(int64_t timeout_ms)
+Result<Waited> Control::collect(int64_t timeout_ms)
 {
     // 2,000 pauses are about 50 us: longer than a neighbour's batch, shorter than a sleep's cost.
     // With more ranks than processors a spinning rank keeps the one it waits for from running.
     constexpr int kSpins = 2000, kYields = 50;
     Collect collect(*this);
-    const auto waited = wait(collect, {.timeout_ms = timeout_ms,
-                                       .spins = spin_ ? kSpins : 0,
-                                       .yields = kYields,
-                                       .park_max_ns = clock::kSecond});
-    return *waited;
+    return wait(collect, {.timeout_ms = timeout_ms,
+                          .spins = spin_ ? kSpins : 0,
+                          .yields = kYields,
+                          .park_max_ns = clock::kSecond});
 }
 
 std::vector<int> Control::missing() const

@@ -13,43 +13,28 @@
 #include <span>
 #include <vector>
 
-#include "base/wait.hpp"
 #include "memory/segment.hpp"
+#include "node/board.hpp"
 #include "node/watcher.hpp"
 
 namespace dds {
 
-class Control {
+class Control final : public Board {
 public:
-    static constexpr size_t kMailbox = 512;
-
-    struct Word {
-        uint8_t op = 0;
-        uint8_t code = 0;  // DDS_ERR_*
-        uint16_t tag = 0;
-    };
-    static constexpr uint8_t kGivenUp = 0xff;  // op of a word that another rank decided; tag: who
-
     static size_t bytes(int ranks);
     // `page` has bytes(n); `peers` one entry a rank of the node, ours NULL; `spin`: no more ranks
     // than processors, so a peer is running while we wait for it.
     Control(Segment page, int index, std::vector<std::shared_ptr<Liveness>> peers, bool spin);
 
-    int ranks() const { return static_cast<int>(peers_.size()); }
+    int ranks() const override { return static_cast<int>(peers_.size()); }
     int index() const { return index_; }
 
-    // Begin the next round with our word; `payload` is at most kMailbox bytes.
-    void publish(Word word, std::span<const std::byte> payload = {});
-
-    // Wait until every word of the round is decided.  False: the interrupt check stopped it, or it
-    // timed out, and the missing words were given up with that code.
-    Waited collect(int64_t timeout_ms);
-    std::vector<int> missing() const;  // indices that have not published
-    void give_up(int code);
-
-    // After a collect.
-    Word word(int index) const;
-    std::span<const std::byte> payload(int index) const;
+    void publish(Word word, std::span<const std::byte> payload = {}) override;
+    Result<Waited> collect(int64_t timeout_ms) override;
+    std::vector<int> missing() const override;
+    void give_up(int code) override;
+    Word word(int index) const override;
+    std::span<const std::byte> payload(int index) const override;
 
     // What a rank has published for the round after this one already: how it ended its work.
     std::optional<Word> ahead(int index) const;

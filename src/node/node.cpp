@@ -1,6 +1,7 @@
 #include "node/node.hpp"
 
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ std::unique_ptr<Node> Node::start(std::span<const NodeCard> cards, int rank)
     std::unique_ptr<Node> node(new Node(rank, cards[0].random));
     const NodeCard& own = cards[static_cast<size_t>(rank)];
     for (size_t i = 0; i < cards.size(); i++)
-        if (cards[i].node == own.node && cards[i].uid == own.uid)
+        if (same_node(cards[i], own))
             node->ranks_.push_back(static_cast<int>(i));
     return node;
 }
@@ -46,6 +47,16 @@ bool Node::dead(int rank) const
     const auto at = peers_.find(rank);
     return at != peers_.end() && at->second &&
            at->second->liveness->dead.load(std::memory_order_acquire);
+}
+
+bool Node::died(int rank) const
+{
+    if (!dead(rank))
+        return false;
+    const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank) - ranks_.begin();
+    const int process = pid(rank);
+    const bool left = control_ && control_->left(static_cast<int>(at));
+    return !left || (process > 0 && kill(process, 0) != 0 && errno == ESRCH);
 }
 
 int Node::dead_count() const

@@ -25,6 +25,11 @@ struct NodeCard {
     uint32_t reserved;
     std::array<uint64_t, 16> cpus;  // it may run on these
 };
+// Whether the two share memory: one identity, and one user.
+inline bool same_node(const NodeCard& a, const NodeCard& b)
+{
+    return a.node == b.node && a.uid == b.uid;
+}
 
 class Node {
 public:
@@ -49,8 +54,9 @@ public:
     const std::array<unsigned char, 16>& store_id() const { return store_; }
     std::span<const int> ranks() const { return ranks_; }  // on this node, ours too, ascending
     bool has(int rank) const { return peers_.count(rank) != 0 || rank == rank_; }
-    int pid(int rank) const;  // as seen from here
-    bool dead(int rank) const;
+    int pid(int rank) const;    // as seen from here
+    bool dead(int rank) const;  // or it has left the store
+    bool died(int rank) const;  // its process is gone: it serves no wire any more
     int dead_count() const;
 
     // NULL for one rank alone on its node.

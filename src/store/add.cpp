@@ -1,23 +1,13 @@
 // dds_add and dds_create: three rounds.  The ranks compare what they were given; each places its
-// shard and tells where; each maps the others' segments.  What fails on one rank between two rounds,
+// shard and tells where; each maps the others' segments, where a wire's attach is a call of all ranks
+// after one round more that tells whether all can come to it.  What fails on one rank between two rounds,
 // a lack of memory too, goes into the next, so that all end alike and the table has it on all or none.
-#include <new>
-
 #include "base/failpoint.hpp"
 #include "store/adding.hpp"
+#include "store/contain.hpp"
 
 namespace dds {
 namespace {
-
-template <class Work>
-Result<void> contain(Work work)
-{
-    try {
-        return work();
-    } catch (const std::bad_alloc&) {
-        return Error{DDS_ERR_NOMEM, -1, "no memory"};
-    }
-}
 
 template <class Card>
 std::span<const std::byte> bytes_of(const Card& card)
@@ -40,8 +30,15 @@ Result<void> Store::Adding::run()
         DDS_TRY(agreement.round(Op::place, mine, bytes_of(own_), patience()));
         for (const int rank : agreement.ranks())
             placed_[static_cast<size_t>(rank)] = agreement.card<Placed>(rank);
+        if (store_.router_->collective()) {
+            mine = contain([&] { return expose(); });
+            DDS_TRY(agreement.round(Op::expose, mine, {}, patience()));
+        }
         mine = contain([&] { return reach(); });
-        DDS_TRY(agreement.round(Op::attach, mine, bytes_of(reached_), patience()));
+        const auto attached = agreement.round(Op::attach, mine, bytes_of(reached_), patience());
+        if (Transport* wire = store_.router_->collective(); wire && !attached)
+            wire->spoil();
+        DDS_TRY(attached);
         bool refused = false;
         for (const int rank : agreement.ranks())
             refused = refused || agreement.card<Reached>(rank).refused;
@@ -94,10 +91,10 @@ std::shared_ptr<const Partition> Store::intern(std::shared_ptr<const Partition> 
 void Store::use(uint32_t peer, uint32_t segment, bool own, bool in_place)
 {
     Use& use = uses_[{peer, segment}];
-    use.variables++;
+    if (use.variables++ == 0 && static_cast<int>(peer) != rank())
+        peer_maps_.fetch_add(1, std::memory_order_relaxed);
     use.own = own;
     use.in_place = in_place;
-    peer_maps_.store(uses_.size(), std::memory_order_relaxed);
     if (own)
         return;
     // The peer has begun a new arena: the one before gets no more variables.
@@ -118,10 +115,14 @@ void Store::unuse(uint32_t peer, uint32_t segment)
     if (--at->second.variables > 0 ||
         (!at->second.own && newest != newest_.end() && newest->second == segment))
         return;
-    (at->second.in_place ? router_->own_memory() : router_->of(static_cast<int>(peer)))
-        .detach(peer, segment);
+    Transport& reader = router_->of(static_cast<int>(peer), at->second.in_place);
+    reader.detach(peer, segment);
+    // What all ranks attached, all ranks detach.
+    if (Transport* wire = router_->collective(); wire && wire != &reader)
+        wire->detach(peer, segment);
     uses_.erase(at);
-    peer_maps_.store(uses_.size(), std::memory_order_relaxed);
+    if (static_cast<int>(peer) != rank())
+        peer_maps_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 Result<void> Store::add(Op op, const VariableSpec& spec)

@@ -72,7 +72,11 @@ Result<void> Store::Adding::place()
         own_.segment = store_.arenas_->next_id();
         own_.bytes = bytes;
         own_.own = true;
-        return store_.router_->own_memory().expose(own_.segment, std::span(data, bytes), own_.key);
+        DDS_TRY(
+            store_.router_->own_memory().expose(own_.segment, std::span(data, bytes), own_.key));
+        if (Transport* wire = store_.router_->collective())
+            DDS_TRY(wire->expose(own_.segment, std::span(data, bytes), own_.key));
+        return {};
     }
     std::shared_ptr<Arena> fresh;
     DDS_LET(block, store_.arenas_->take(bytes, spec_.options.flags & DDS_HUGEPAGES, fresh));
@@ -96,21 +100,24 @@ Result<void> Store::Adding::show()
     std::set<uint32_t> shown{block.arena->id};  // before it is out: its note can fail no more
     if (router.has(Way::shared))
         DDS_TRY(router.shared().expose(block.arena->id, block, own_.key));
-    if (router.has(Way::wire))
+    if (router.has(Way::wire) || router.collective())
         DDS_TRY(router.wire()->expose(block.arena->id, block, own_.key));
     store_.shown_.merge(shown);
     return {};
 }
 
-std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport,
-                                                           bool in_place) const
+// What reads `rank`'s shard.
+Transport& Store::Adding::reader_of(int rank) const { return store_.router_->of(rank, in_place_); }
+
+std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport) const
 {
     std::vector<Transport::Attach> segments;
     for (size_t rank = 0; rank < placed_.size(); rank++) {
         const Placed& placed = placed_[rank];
         const auto peer = static_cast<uint32_t>(rank);
-        if (placed.bytes == 0 || static_cast<int>(rank) == store_.rank() ||
-            (!in_place && &store_.router_->of(static_cast<int>(rank)) != &transport) ||
+        const bool read_here = static_cast<int>(rank) != store_.rank() &&
+                               &reader_of(static_cast<int>(rank)) == &transport;
+        if (placed.bytes == 0 || !(transport.collective() || read_here) ||
             transport.attached(peer, placed.segment))
             continue;
         segments.push_back({peer, placed.segment, placed.bytes, placed.key});
@@ -118,26 +125,36 @@ std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport,
     return segments;
 }
 
+// The others may come to read what was placed.
+Result<void> Store::Adding::expose()
+{
+    variable_->in_place = in_place_;
+    use();
+    return in_place_ ? Result<void>() : show();
+}
+
 Result<void> Store::Adding::reach()
 {
     DDS_FAILPOINT("add.reach");
     Router& router = *store_.router_;
-    variable_->in_place = in_place_;
-    use();
+    // First what all ranks do together: nothing fails before it that the others have not heard of.
+    if (Transport* wire = router.collective())
+        DDS_TRY(wire->attach(not_attached(*wire), patience()));
+    else
+        DDS_TRY(expose());
     if (in_place_) {
-        const auto segments = not_attached(router.own_memory(), true);
-        const auto attached = router.own_memory().attach(segments, patience());
+        const auto attached =
+            router.own_memory().attach(not_attached(router.own_memory()), patience());
         if (!attached && attached.error().code != DDS_ERR_PERM)
             return attached.error();
         reached_.refused = !attached;
         if (reached_.refused)
             unuse();
     } else {
-        DDS_TRY(show());
         for (Transport* transport : {router.has(Way::shared) ? &router.shared() : nullptr,
                                      router.has(Way::wire) ? router.wire() : nullptr})
-            if (transport)
-                DDS_TRY(transport->attach(not_attached(*transport, false), patience()));
+            if (transport && !transport->collective())
+                DDS_TRY(transport->attach(not_attached(*transport), patience()));
     }
     DDS_FAILPOINT("add.reached");
     if (!reached_.refused)
@@ -175,7 +192,7 @@ void Store::Adding::locate()
 void Store::Adding::use()
 {
     for (size_t rank = 0; rank < placed_.size(); rank++)
-        if (placed_[rank].bytes && static_cast<int>(rank) != store_.rank())
+        if (placed_[rank].bytes)
             store_.use(static_cast<uint32_t>(rank), placed_[rank].segment, placed_[rank].own,
                        in_place_);
     used_ = true;
@@ -186,7 +203,7 @@ void Store::Adding::unuse()
     if (!std::exchange(used_, false))
         return;
     for (size_t rank = 0; rank < placed_.size(); rank++)
-        if (placed_[rank].bytes && static_cast<int>(rank) != store_.rank())
+        if (placed_[rank].bytes)
             store_.unuse(static_cast<uint32_t>(rank), placed_[rank].segment);
 }
 

@@ -30,9 +30,11 @@ private:
     Result<void> check();
     Result<void> prepare();
     Result<void> place();
+    Result<void> expose();
     Result<void> reach();
     Result<void> show();
-    std::vector<Transport::Attach> not_attached(Transport& transport, bool in_place) const;
+    Transport& reader_of(int rank) const;
+    std::vector<Transport::Attach> not_attached(Transport& transport) const;
     void locate();
     void use();
     void unuse();

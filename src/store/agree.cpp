@@ -15,7 +15,7 @@ constexpr int64_t kSayMissing = 30'000;  // ms in a collective after which the l
 // A failed rank's card: what its error says.
 struct Complaint {
     int32_t rank;
-    char text[Control::kMailbox - 4];
+    char text[Board::kMailbox - 4];
 };
 
 Complaint complaint_of(const Error& error)
@@ -40,6 +40,7 @@ const char* op_name(Op op)
     case Op::epoch_begin: return "dds_epoch_begin";
     case Op::epoch_end: return "dds_epoch_end";
     case Op::place:
+    case Op::expose:
     case Op::attach: return "dds_add or dds_create";
     }
     return "another call";
@@ -97,39 +98,51 @@ void Agreement::publish(Op op, uint16_t tag, const Result<void>& mine,
     stopped_ = DDS_SUCCESS;
     if (!card.empty())
         memcpy(own_.data(), card.data(), card.size());
-    if (!control_)
+    if (!board_)
         return;
     const auto code = static_cast<uint8_t>(mine ? DDS_SUCCESS : mine.error().code);
-    const Control::Word word{static_cast<uint8_t>(op), code, tag};
+    const Board::Word word{static_cast<uint8_t>(op), code, tag};
     if (mine) {
-        control_->publish(word, card);
+        board_->publish(word, card);
     } else {
         const Complaint complaint = complaint_of(mine.error());
-        control_->publish(word, std::as_bytes(std::span(&complaint, 1)));
+        board_->publish(word, std::as_bytes(std::span(&complaint, 1)));
     }
 }
 
 Result<void> Agreement::conclude(int64_t timeout_ms)
 {
-    if (!control_)
+    if (!board_)
         return mine_ ? Result<void>() : own_failure();
-    Waited waited = control_->collect(std::min(timeout_ms, kSayMissing));
-    if (waited == Waited::timeout && timeout_ms > kSayMissing) {
-        std::string names;
-        for (const int index : control_->missing())
-            names += " " + std::to_string(ranks_[static_cast<size_t>(index)]);
-        log(DDS_LOG_WARN, "rank %d: %s has waited 30 s for rank%s", rank_, op_name(op_),
-            names.c_str());
-        waited = control_->collect(timeout_ms - kSayMissing);
+    auto waited = board_->collect(std::min(timeout_ms, kSayMissing));
+    if (waited && *waited == Waited::timeout && timeout_ms > kSayMissing) {
+        log(DDS_LOG_WARN, "rank %d: %s has waited 30 s for %s", rank_, op_name(op_),
+            missing().c_str());
+        waited = board_->collect(timeout_ms - kSayMissing);
     }
-    if (waited != Waited::ended) {
-        stopped_ = waited == Waited::timeout ? DDS_ERR_TIMEOUT : DDS_ERR_INTERRUPTED;
-        control_->give_up(stopped_);
+    if (!waited)
+        return poison(std::move(waited).error());
+    if (*waited != Waited::ended) {
+        stopped_ = *waited == Waited::timeout ? DDS_ERR_TIMEOUT : DDS_ERR_INTERRUPTED;
+        board_->give_up(stopped_);
     }
-    Result<void> end = judge();
-    if (poisoned() && !end)
-        poison_ = end.error().text;
-    return end;
+    return judge();
+}
+
+Result<void> Agreement::poison(Error why)
+{
+    poison_ = why.text;
+    poisoned_.store(true, std::memory_order_relaxed);
+    return why;
+}
+
+std::string Agreement::missing() const
+{
+    std::string names;
+    for (const int index : board_->missing())
+        names +=
+            (names.empty() ? "rank " : ", ") + std::to_string(ranks_[static_cast<size_t>(index)]);
+    return names.empty() ? "a rank of another node" : names;
 }
 
 Error Agreement::own_failure() const
@@ -139,19 +152,20 @@ Error Agreement::own_failure() const
     return own;
 }
 
-Error Agreement::given_up(int rank, Control::Word word) const
+Error Agreement::given_up(int rank, Board::Word word) const
 {
+    const std::string who = rank < 0 ? "a rank of another node" : "rank " + std::to_string(rank);
     const int by = word.tag < ranks_.size() ? ranks_[word.tag] : -1;
     switch (word.code) {
     case DDS_ERR_TIMEOUT:
         return fail_rank(DDS_ERR_TIMEOUT, rank,
-                         "rank %d did not come to %s within the deadline of "
+                         "%s did not come to %s within the deadline of "
                          "collective calls (DDSTORE_COLLECTIVE_TIMEOUT_S)",
-                         rank, op_name(op_));
+                         who.c_str(), op_name(op_));
     case DDS_ERR_INTERRUPTED:
         if (stopped_ == DDS_ERR_INTERRUPTED)
-            return fail_rank(DDS_ERR_INTERRUPTED, rank,
-                             "interrupted in %s while waiting for rank %d", op_name(op_), rank);
+            return fail_rank(DDS_ERR_INTERRUPTED, rank, "interrupted in %s while waiting for %s",
+                             op_name(op_), who.c_str());
         return fail_rank(DDS_ERR_PEER, by, "rank %d was interrupted in %s", by, op_name(op_));
     default:
         return fail_rank(DDS_ERR_PEER, rank, "rank %d died or left the store before %s", rank,
@@ -162,17 +176,15 @@ Error Agreement::given_up(int rank, Control::Word word) const
 // Every rank sees the same words, and goes through them in the same order.
 Result<void> Agreement::judge()
 {
-    const int n = control_->ranks();
-    for (int i = 0; i < n; i++) {
-        const Control::Word word = control_->word(i);
-        if (word.op != Control::kGivenUp)
-            continue;
-        poisoned_.store(true, std::memory_order_relaxed);
-        return given_up(ranks_[static_cast<size_t>(i)], word);
-    }
-    const Control::Word first = control_->word(0);
+    const int n = board_->ranks();
+    for (int i = 0; i < n; i++)
+        if (const Board::Word word = board_->word(i); word.op == Board::kGivenUp)
+            return poison(given_up(ranks_[static_cast<size_t>(i)], word));
+    if (stopped_ != DDS_SUCCESS)  // and nobody knows who is missing
+        return poison(given_up(-1, {Board::kGivenUp, static_cast<uint8_t>(stopped_), 0}));
+    const Board::Word first = board_->word(0);
     for (int i = 1; i < n; i++) {
-        const Control::Word word = control_->word(i);
+        const Board::Word word = board_->word(i);
         const int a = ranks_[0], b = ranks_[static_cast<size_t>(i)];
         if (word.op != first.op)
             return fail_rank(DDS_ERR_MISMATCH, b, "rank %d called %s where rank %d called %s", b,
@@ -185,14 +197,14 @@ Result<void> Agreement::judge()
                              b, a, op_name(static_cast<Op>(word.op)));
     }
     for (int i = 0; i < n; i++) {
-        const Control::Word word = control_->word(i);
+        const Board::Word word = board_->word(i);
         if (word.code == DDS_SUCCESS)
             continue;
         const int rank = ranks_[static_cast<size_t>(i)];
         if (rank == rank_)
             return own_failure();
         Complaint complaint;
-        memcpy(&complaint, control_->payload(i).data(), sizeof complaint);
+        memcpy(&complaint, board_->payload(i).data(), sizeof complaint);
         complaint.text[sizeof complaint.text - 1] = '\0';
         return fail_rank(word.code, complaint.rank >= 0 ? complaint.rank : rank,
                          "rank %d in %s: %s", rank, op_name(static_cast<Op>(word.op)),
@@ -203,10 +215,10 @@ Result<void> Agreement::judge()
 
 std::span<const std::byte> Agreement::bytes(int rank) const
 {
-    if (!control_)
+    if (!board_)
         return own_;
     const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
-    return control_->payload(static_cast<int>(at - ranks_.begin()));
+    return board_->payload(static_cast<int>(at - ranks_.begin()));
 }
 
 }  // namespace dds

@@ -22,12 +22,17 @@ enum class Op : uint8_t {
     epoch_end,
     place,
     attach,
+    expose,
 };
 const char* op_name(Op op);
 
 class Agreement {
 public:
-    Agreement(Node& node, int rank) : control_(node.control()), ranks_(node.ranks()), rank_(rank) {}
+    // `board` is NULL for a rank alone; `ranks` are those that it has, in its order.
+    Agreement(Board* board, std::span<const int> ranks, int rank)
+        : board_(board), ranks_(ranks), rank_(rank)
+    {
+    }
 
     // One round.  `mine` is this rank's own result so far, `card` what the others shall see.
     Result<void> round(Op op, const Result<void>& mine, std::span<const std::byte> card,
@@ -42,11 +47,13 @@ public:
     template <class Card>
     const Card& card(int rank) const
     {
-        static_assert(sizeof(Card) <= Control::kMailbox && std::is_trivially_copyable_v<Card>);
+        static_assert(sizeof(Card) <= Board::kMailbox && std::is_trivially_copyable_v<Card>);
         return *reinterpret_cast<const Card*>(bytes(rank).data());
     }
     std::span<const int> ranks() const { return ranks_; }
 
+    // The call was not completed, and why: returns it.
+    Result<void> poison(Error why);
     bool poisoned() const { return poisoned_.load(std::memory_order_relaxed); }
     Result<void> check_poison() const;
 
@@ -71,9 +78,10 @@ private:
     std::span<const std::byte> bytes(int rank) const;
     Result<void> judge();
     Error own_failure() const;
-    Error given_up(int rank, Control::Word word) const;
+    Error given_up(int rank, Board::Word word) const;
+    std::string missing() const;
 
-    Control* control_;
+    Board* board_;
     std::span<const int> ranks_;
     int rank_;
     std::atomic<bool> busy_{false};
@@ -82,8 +90,8 @@ private:
 
     Op op_ = Op::add;
     Result<void> mine_;
-    int stopped_ = DDS_SUCCESS;                                   // our own wait ended with this
-    alignas(64) std::array<std::byte, Control::kMailbox> own_{};  // a card, like those of the page
+    int stopped_ = DDS_SUCCESS;                                 // our own wait ended with this
+    alignas(64) std::array<std::byte, Board::kMailbox> own_{};  // a card, like those of the board
 };
 
 }  // namespace dds

@@ -106,6 +106,8 @@ void Store::stats(dds_stats_t& stats) const
     stats.arenas = arenas_->count();
     stats.arena_bytes = arenas_->bytes();
     stats.parked_bytes = views::parked_bytes() + Mpi::parked_bytes();
+    if (const Transport* wire = router_->wire())
+        wire->tell(stats);
     std::set<const Partition*> counted;
     for (const auto& variable : table_.all()) {
         stats.used_bytes += variable->block.bytes;

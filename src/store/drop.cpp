@@ -49,6 +49,22 @@ Result<void> wait_for_readers(const char* name, uint64_t token, int64_t timeout_
                 "variable \"%s\" is still being read by another thread", name);
 }
 
+// Until no read that was given up is under way over the wire.
+Result<void> wait_for_quiet(const Transport& wire, const char* name, int64_t timeout_ms)
+{
+    struct Quiet final : Operation {
+        explicit Quiet(const Transport& asked) : wire(asked) {}
+        Result<Step> step() override { return wire.quiet() ? Step::ended : Step::idle; }
+        const Transport& wire;
+    } quiet(wire);
+    DDS_LET(waited, wait(quiet, {.timeout_ms = timeout_ms}));
+    if (waited == Waited::ended)
+        return {};
+    return fail(waited == Waited::interrupted ? DDS_ERR_INTERRUPTED : DDS_ERR_BUSY,
+                "variable \"%s\": a read over %s that was given up is still under way", name,
+                wire.words().c_str());
+}
+
 }  // namespace
 
 Result<void> Store::drop(const char* name, uint64_t token)
@@ -69,20 +85,24 @@ Result<void> Store::drop(const char* name, uint64_t token)
 
     std::shared_ptr<Variable> variable = table_.remove(name);
     end_requests(variable.get(), "the variable was dropped");
-    const Result<void> done = wait_for_readers(name, token, collective_ms());
-    const bool left = bool(done);
-    if (left)
+    Result<void> done = wait_for_readers(name, token, collective_ms());
+    if (Transport* wire = router_->collective(); done && wire)
+        done = wait_for_quiet(*wire, name, collective_ms());
+    if (done)
         table_.collect();
     // After this round no rank reads any more: memory of the callers is theirs again.
     const Result<void> end = agreement_->round(Op::dropped, done, {}, collective_ms());
-    if (!left)
+    // Where a thread of some rank still reads, all ranks keep what it may read of theirs.
+    if (!end) {
         graves_.push_back(variable);
-    for (size_t shard = 0; left && shard < variable->places.size(); shard++) {
-        const int rank = variable->partition->rank_of(static_cast<int>(shard));
-        if (rank != this->rank() && variable->mapped.row > 0)
-            unuse(static_cast<uint32_t>(rank), variable->places[shard].segment);
+        return end;
     }
-    return end;
+    for (size_t shard = 0; shard < variable->places.size() && variable->mapped.row > 0; shard++)
+        unuse(static_cast<uint32_t>(variable->partition->rank_of(static_cast<int>(shard))),
+              variable->places[shard].segment);
+    if (Transport* wire = router_->collective())
+        return wire->reap();
+    return {};
 }
 
 Result<void> Store::epoch(Op op)
@@ -91,7 +111,10 @@ Result<void> Store::epoch(Op op)
         return {};
     DDS_LET(turn, agreement_->turn(collective_ms()));
     _mm_sfence();  // streaming stores of updates, before others are told
-    return agreement_->round(op, {}, {}, collective_ms());
+    Transport* wire = router_->collective();
+    Result<void> mine = wire ? wire->sync() : Result<void>();
+    DDS_TRY(agreement_->round(op, mine, {}, collective_ms()));
+    return wire ? wire->sync() : Result<void>();
 }
 
 }  // namespace dds

@@ -7,8 +7,11 @@
 #include "base/clock.hpp"
 #include "base/env.hpp"
 #include "base/failpoint.hpp"
+#include "comm/mpi.hpp"
 #include "store/request.hpp"
 #include "store/store.hpp"
+#include "store/watch.hpp"
+#include "transport/mpi_windows.hpp"
 
 namespace dds {
 namespace {
@@ -20,8 +23,11 @@ constexpr int64_t kLastWords = 10'000;  // ms to hear why the others failed
 struct InitCard {
     uint32_t magic, protocol;
     int32_t code, rank;
-    int32_t method, reserved;
+    int32_t method;
+    int32_t shares;  // whether this rank maps the others' memory (DDSTORE_SHM)
+    int64_t max_exchange;
     char text[192];
+    StoreId left;  // windows of a freed store that may go now
     NodeCard node;
 };
 constexpr uint32_t kMagic = 0x53534444;  // "DDSS"
@@ -72,8 +78,12 @@ Result<StoreOptions> read_options(const dds_options_t& given)
     options.collective_ms = collective_ms;
     DDS_LET(max_read, env::integer("DDSTORE_MAX_READ_BYTES"));
     options.max_read = max_read.value_or(int64_t{1} << 30);
+    DDS_LET(max_exchange, env::integer("DDSTORE_ALLTOALL_MAX_BYTES"));
+    options.max_exchange = max_exchange.value_or(int64_t{2} << 20);
     DDS_LET(profile, env::flag("DDSTORE_PROFILE"));
     options.profile = profile.value_or(false);
+    DDS_LET(share, env::flag("DDSTORE_SHM"));
+    options.share = share.value_or(true);
     return options;
 }
 
@@ -106,36 +116,35 @@ Result<void> compare(std::span<const InitCard> cards)
             return fail_rank(DDS_ERR_MISMATCH, static_cast<int>(rank),
                              "rank %zu opens the store with method %d, rank 0 with method %d", rank,
                              cards[rank].method, cards[0].method);
+        if (cards[rank].max_exchange != cards[0].max_exchange)
+            return fail_rank(DDS_ERR_MISMATCH, static_cast<int>(rank),
+                             "DDSTORE_ALLTOALL_MAX_BYTES is %lld on rank %zu, %lld on rank 0",
+                             static_cast<long long>(cards[rank].max_exchange), rank,
+                             static_cast<long long>(cards[0].max_exchange));
     }
     return {};
 }
 
-// An allgather that ends when a rank of this node dies: the communicator may not notice.
-class Watched final : public Operation {
-public:
-    Watched(Operation& inner, const Node* node) : inner_(inner), node_(node) {}
+// The ranks are those of a freed store whose windows still stand, and all know it freed.
+Result<void> free_left(Comm& comm, std::span<const InitCard> cards)
+{
+    const StoreId left = cards[0].left;
+    if (!comm.mpi() || left == StoreId{} ||
+        std::any_of(cards.begin(), cards.end(),
+                    [&](const auto& card) { return card.left != left; }))
+        return {};
+    return MpiWindows::free_parked(left);
+}
 
-    Result<Step> step() override
-    {
-        DDS_LET(step, inner_.step());
-        if (step != Step::idle || !node_ || node_->dead_count() == 0)
-            return step;
-        // What it sent before its end may just have come.
-        if (dead_looks_++ < kLooks)
-            return step;
-        for (const int rank : node_->ranks())
-            if (node_->dead(rank))
-                return fail_rank(DDS_ERR_PEER, rank, "rank %d died in dds_init", rank);
-        return step;
-    }
-    void park(int64_t ns) override { inner_.park(std::min(ns, 5 * clock::kMillisecond)); }
-
-private:
-    static constexpr int kLooks = 100;
-    Operation& inner_;
-    const Node* node_;
-    int dead_looks_ = 0;
-};
+// Whether some rank of the store reads another's rows neither in its own memory nor mapped.
+bool wired(std::span<const InitCard> cards)
+{
+    if (cards.size() == 1)
+        return false;
+    return std::any_of(cards.begin(), cards.end(), [&](const InitCard& card) {
+        return !card.shares || !same_node(card.node, cards[0].node);
+    });
+}
 
 template <class Card>
 Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout_ms,
@@ -146,7 +155,7 @@ Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout
             comm.start_allgather(std::as_bytes(std::span(&mine, 1)),
                                  std::as_writable_bytes(std::span(all)),
                                  static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX))));
-    Watched watched(*operation, node);
+    WatchNode watched(*operation, node, "dds_init ended");
     DDS_LET(waited,
             wait(watched, {.timeout_ms = timeout_ms, .park_max_ns = 20 * clock::kMillisecond}));
     if (waited == Waited::interrupted)
@@ -181,7 +190,16 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     else if (mine && !prepared)
         mine = prepared.error();
 
-    InitCard card{kMagic, kProtocol, DDS_SUCCESS, -1, given.method, 0, {}, {}};
+    InitCard card{kMagic,
+                  kProtocol,
+                  DDS_SUCCESS,
+                  -1,
+                  given.method,
+                  options && options->share,
+                  options ? options->max_exchange : 0,
+                  {},
+                  {},
+                  {}};
     if (!mine) {
         card.code = mine.error().code;
         card.rank = mine.error().rank;
@@ -189,12 +207,17 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     }
     if (prepared)
         card.node = prepared->card;
+    if (comm->mpi()) {
+        comm->mpi()->mpi->reap();
+        card.left = MpiWindows::parked(comm->size());
+    }
     const int64_t patience =
         options ? given.collective_timeout_ms ? given.collective_timeout_ms : options->collective_ms
                 : int64_t{1800} * 1000;
     DDS_LET(cards, exchange(*comm, card, patience, nullptr));
     DDS_TRY(first_failure<InitCard>(cards, rank, mine));
     DDS_TRY(compare(cards));
+    DDS_TRY(free_left(*comm, cards));
     store->options_ = *options;
     store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
 
@@ -206,7 +229,12 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     mine = [&]() -> Result<void> {
         DDS_FAILPOINT("init.meet");
         DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
-        DDS_LET(router, Router::open(*node, rank, comm->size()));
+        // Of its own, so that what it does there need not be in step with others on the same.
+        if (const MpiGroup* group = comm->mpi(); group && wired(cards)) {
+            DDS_LET(own, open_mpi(*group->mpi, group->comm, static_cast<int>(patience)));
+            store->comm_ = std::move(own);
+        }
+        DDS_LET(router, Router::open(*node, store->comm_, store->options_.share, wired(cards)));
         store->router_ = std::move(router);
         uint64_t incarnation = 0;
         if (!clock::random(&incarnation, sizeof incarnation))
@@ -214,7 +242,13 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         unsigned char id[16];
         memcpy(id, node->store_id().data(), sizeof id);
         store->arenas_ = std::make_unique<Arenas>(id, incarnation);
-        store->agreement_ = std::make_unique<Agreement>(*node, rank);
+        // A rank that waits at the page does not serve a wire that needs it.
+        if (store->router_->collective())
+            store->assembly_ = std::make_unique<Assembly>(*store->comm_, *node);
+        store->agreement_ =
+            store->assembly_
+                ? std::make_unique<Agreement>(store->assembly_.get(), store->assembly_->all(), rank)
+                : std::make_unique<Agreement>(node->control(), node->ranks(), rank);
         return {};
     }();
     // The others see its door closed and wait no more; and its descriptors may be those that the

@@ -31,7 +31,7 @@ Result<Step> Request::step()
     DDS_LET(step, read_->step());
     if (step == Step::moved)
         moved_ = clock::now();
-    if (step == Step::idle && clock::now() - moved_ > store_->read_ms() * clock::kMillisecond) {
+    if (step == Step::idle && clock::now() - moved_ > read_->patience_ms() * clock::kMillisecond) {
         read_->time_out();
         step = Step::ended;
     }

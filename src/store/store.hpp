@@ -11,6 +11,7 @@
 
 #include "comm/comm.hpp"
 #include "store/agree.hpp"
+#include "store/assembly.hpp"
 #include "store/counters.hpp"
 #include "store/table.hpp"
 #include "transport/router.hpp"
@@ -23,8 +24,10 @@ struct StoreOptions {
     int method = DDS_METHOD_MPI;
     int64_t read_ms = 0;  // deadlines
     int64_t collective_ms = 0;
-    int64_t max_read = 0;  // bytes a wire reads at once
+    int64_t max_read = 0;      // bytes a wire reads at once
+    int64_t max_exchange = 0;  // bytes a rank gets in a round of a collective read
     bool profile = false;
+    bool share = true;  // map the memory of ranks of this node
 };
 
 // What dds_add and dds_create are given, checked for itself.
@@ -93,6 +96,9 @@ private:
         bool in_place = false;  // it is the peer's own memory
     };
 
+    Result<void> exchange_rows(Variable* v, Result<void> mine, int64_t n, const int64_t* rows,
+                               std::byte* out, Reader& reader);
+
     explicit Store(std::shared_ptr<Comm> comm) : comm_(std::move(comm)) {}
 
     std::shared_ptr<const Partition> intern(std::shared_ptr<const Partition> partition);
@@ -106,6 +112,7 @@ private:
     std::atomic<int64_t> read_ms_{0}, collective_ms_{0};
     std::unique_ptr<Node> node_;
     std::unique_ptr<Router> router_;
+    std::unique_ptr<Assembly> assembly_;  // where the ranks do not agree by the page
     std::unique_ptr<Agreement> agreement_;
     std::unique_ptr<Arenas> arenas_;
     std::set<uint32_t> shown_;                           // own arenas that peers have

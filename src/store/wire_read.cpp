@@ -7,6 +7,35 @@
 
 namespace dds {
 
+Copied copy_mapped(const Variable& v, int64_t n, const int64_t* rows, std::byte* out)
+{
+    constexpr int64_t kAhead = 64;
+    const size_t row = v.mapped.row;
+    const auto copy = copy_row.load(std::memory_order_relaxed);
+    Copied copied;
+    if (row == 0)
+        return copied;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const std::byte* from[kAhead];
+    for (int64_t at = 0; at < n; at += kAhead) {
+        const int64_t m = std::min(kAhead, n - at);
+        for (int64_t i = 0; i < m; i++) {
+            const int shard = v.partition->shard(rows[at + i]);
+            from[i] = nullptr;
+            if (v.places[static_cast<size_t>(shard)].wired)
+                continue;
+            from[i] = v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(rows[at + i]) * row;
+            gather_prime(from[i], std::min<size_t>(row, 256));
+            (shard == v.mapped.own ? copied.own : copied.others)++;
+        }
+        for (int64_t i = 0; i < m; i++)
+            if (from[i])
+                copy(reinterpret_cast<char*>(out + static_cast<size_t>(at + i) * row),
+                     reinterpret_cast<const char*>(from[i]), row);
+    }
+    return copied;
+}
+
 WireRead::WireRead(Store& store, std::shared_ptr<Variable> variable, int64_t n, int32_t* status)
     : store_(store), variable_(std::move(variable)), n_(n), status_(status)
 {
@@ -41,7 +70,7 @@ Result<void> WireRead::post(const std::vector<WireRun>& runs, std::byte* out)
     for (const WireRun& run : runs) {
         const int rank = variable_->partition->rank_of(run.shard);
         const auto& place = variable_->places[static_cast<size_t>(run.shard)];
-        Part& part = part_for(variable_->in_place ? router.own_memory() : router.of(rank));
+        Part& part = part_for(router.of(rank, variable_->in_place));
         part.batch.runs.push_back(
             {{static_cast<uint32_t>(rank), place.segment, place.offset + run.from},
              out + run.to,
@@ -65,15 +94,7 @@ Result<std::unique_ptr<WireRead>> WireRead::start(Store& store, std::shared_ptr<
     plan_runs(*v.partition, {rows, static_cast<size_t>(n)}, v.mapped.row, store.max_read(), wired,
               runs);
     DDS_TRY(read->post(runs, out));
-    for (int64_t i = 0; i < n; i++) {
-        const int shard = v.partition->shard(rows[i]);
-        if (wired[static_cast<size_t>(shard)])
-            continue;
-        memcpy(out + static_cast<size_t>(i) * v.mapped.row,
-               v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(rows[i]) * v.mapped.row,
-               v.mapped.row);
-        (shard == v.mapped.own ? read->own_rows_ : read->shared_rows_)++;
-    }
+    read->copied_ = copy_mapped(v, n, rows, out);
     return read;
 }
 
@@ -97,7 +118,7 @@ Result<std::unique_ptr<WireRead>> WireRead::start_range(Store& store,
         } else {
             memcpy(out + to, v.bases[static_cast<size_t>(shard)] + static_cast<size_t>(at) * row,
                    bytes);
-            (shard == v.mapped.own ? read->own_rows_ : read->shared_rows_) += m;
+            (shard == v.mapped.own ? read->copied_.own : read->copied_.others) += m;
         }
         at += m;
     }
@@ -165,10 +186,10 @@ void WireRead::conclude()
             counters->add(part.transport->path(), rows, bytes);
     }
     if (counters) {
-        counters->add(DDS_PATH_SELF, static_cast<uint64_t>(own_rows_),
-                      static_cast<uint64_t>(own_rows_) * row);
-        counters->add(DDS_PATH_SHM, static_cast<uint64_t>(shared_rows_),
-                      static_cast<uint64_t>(shared_rows_) * row);
+        counters->add(DDS_PATH_SELF, static_cast<uint64_t>(copied_.own),
+                      static_cast<uint64_t>(copied_.own) * row);
+        counters->add(DDS_PATH_SHM, static_cast<uint64_t>(copied_.others),
+                      static_cast<uint64_t>(copied_.others) * row);
     }
     if (variable_->mapped.profiled) {
         variable_->calls.fetch_add(1, std::memory_order_relaxed);
@@ -176,18 +197,28 @@ void WireRead::conclude()
     }
 }
 
+int64_t WireRead::patience_ms() const
+{
+    const bool patient = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+        return !part.done && part.transport->patient();
+    });
+    return patient ? store_.collective_ms() : store_.read_ms();
+}
+
 void WireRead::time_out()
 {
     store_.count_timeout();
+    const int64_t ms = patience_ms();
+    const bool patient = ms != store_.read_ms();
     abandon(fail(DDS_ERR_TIMEOUT,
-                 "rank %d: a read of variable \"%s\" made no progress for %lld ms "
-                 "(DDSTORE_TIMEOUT_S)",
-                 store_.rank(), variable_->name.c_str(), static_cast<long long>(store_.read_ms())));
+                 "rank %d: a read of variable \"%s\" made no progress for %lld ms (%s)",
+                 store_.rank(), variable_->name.c_str(), static_cast<long long>(ms),
+                 patient ? "DDSTORE_COLLECTIVE_TIMEOUT_S" : "DDSTORE_TIMEOUT_S"));
 }
 
 Result<void> WireRead::finish()
 {
-    DDS_LET(waited, wait(*this, {.timeout_ms = store_.read_ms(), .stall = true}));
+    DDS_LET(waited, wait(*this, {.timeout_ms = patience_ms(), .stall = true}));
     if (waited == Waited::interrupted)
         abandon(fail(DDS_ERR_INTERRUPTED, "rank %d: interrupted in a read of variable \"%s\"",
                      store_.rank(), variable_->name.c_str()));

@@ -7,6 +7,12 @@
 
 namespace dds {
 
+// Copy those of n rows, which are in range, that are mapped; each to its place in `out`.
+struct Copied {
+    int64_t own = 0, others = 0;
+};
+Copied copy_mapped(const Variable& v, int64_t n, const int64_t* rows, std::byte* out);
+
 class WireRead final : public Operation {
 public:
     // Rows must be in range and `out` must hold them; `rows`, `out` and `status` (one code a row, or
@@ -28,7 +34,10 @@ public:
     const Error& result() const { return error_; }  // code DDS_SUCCESS: all rows are there
     const Variable& variable() const { return *variable_; }
 
-    // To the end, under the store's read deadline.
+    // How long it may go on without progress: the store's deadline of reads, or that of collective
+    // calls where an owner must call the library to serve it.
+    int64_t patience_ms() const;
+    // To the end, under that deadline.
     Result<void> finish();
 
 private:
@@ -50,7 +59,7 @@ private:
     int64_t n_;
     int32_t* status_;
     std::vector<Part> parts_;
-    int64_t own_rows_ = 0, shared_rows_ = 0;
+    Copied copied_;
     bool ended_ = false;
     Error error_{DDS_SUCCESS, -1, {}};
 };

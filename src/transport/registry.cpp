@@ -6,11 +6,9 @@ namespace dds {
 namespace {
 
 constexpr TransportRow kTransports[] = {
-    {"shm", false, open_shm},
-    {"cma", false, open_cma},
+    {"shm", false, open_shm},    {"cma", false, open_cma},  {"mpi", true, open_mpi_wire},
 #if DDS_TESTING
-    {"fault", true, open_fault},
-    {"slow", true, open_slow},
+    {"fault", true, open_fault}, {"slow", true, open_slow},
 #endif
 };
 

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "comm/comm.hpp"
 #include "transport/transport.hpp"
 
 namespace dds {
@@ -10,7 +11,8 @@ namespace dds {
 struct TransportConfig {
     Node* node;
     int rank;
-    const char* argument;  // what follows the name in DDSTORE_TEST_WIRE, or ""
+    const char* argument;                  // what follows the name in DDSTORE_TEST_WIRE, or ""
+    std::shared_ptr<Comm> comm = nullptr;  // for a wire that is the communicator's own
 };
 
 struct TransportRow {
@@ -24,6 +26,7 @@ Result<std::unique_ptr<Transport>> open_transport(const char* name, const Transp
 
 Result<std::unique_ptr<Transport>> open_shm(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_cma(const TransportConfig& config);
+Result<std::unique_ptr<Transport>> open_mpi_wire(const TransportConfig& config);
 #if DDS_TESTING
 Result<std::unique_ptr<Transport>> open_fault(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_slow(const TransportConfig& config);

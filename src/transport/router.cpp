@@ -17,7 +17,7 @@ Result<std::unique_ptr<Transport>> open_test_wire(const TransportConfig& config)
     const size_t colon = plan->find(':');
     const std::string name = plan->substr(0, colon);
     const std::string argument = colon == std::string::npos ? "" : plan->substr(colon + 1);
-    return open_transport(name.c_str(), {config.node, config.rank, argument.c_str()});
+    return open_transport(name.c_str(), {config.node, config.rank, argument.c_str(), config.comm});
 }
 #endif
 
@@ -34,10 +34,12 @@ std::string list(const std::vector<int>& ranks)
 
 }  // namespace
 
-Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
+Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> comm, bool share,
+                                             bool wired)
 {
     auto router = std::make_unique<Router>();
-    const TransportConfig config{&node, rank, ""};
+    const int rank = comm->rank();
+    const TransportConfig config{&node, rank, "", comm};
     DDS_LET(shm, open_transport("shm", config));
     DDS_LET(cma, open_transport("cma", config));
     router->shared_ = std::move(shm);
@@ -46,17 +48,20 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
     DDS_LET(wire, open_test_wire(config));
     router->wire_ = std::move(wire);
 #endif
-    DDS_LET(allowed, env::flag("DDSTORE_SHM"));
-    const bool share = allowed.value_or(true);
+    const bool everywhere = router->wire_ != nullptr;  // for tests, on the node too
+    if (wired && comm->mpi() && !everywhere) {
+        DDS_LET(mpi, open_transport("mpi", config));
+        router->wire_ = std::move(mpi);
+    }
     std::vector<int> unreachable;
-    for (int peer = 0; peer < size; peer++) {
+    for (int peer = 0; peer < comm->size(); peer++) {
         Way way = Way::none;
         if (peer == rank)
             way = Way::self;
+        else if (node.has(peer) && share && !everywhere)
+            way = Way::shared;
         else if (router->wire_)
             way = Way::wire;
-        else if (node.has(peer) && share)
-            way = Way::shared;
         if (way == Way::none)
             unreachable.push_back(peer);
         router->ways_.push_back(way);
@@ -64,11 +69,12 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, int rank, int size)
     }
     if (!unreachable.empty())
         return fail_rank(DDS_ERR_UNSUPPORTED, unreachable.front(),
-                         "rank %d cannot reach rank%s %s (%s): this release has no wire; put all "
-                         "ranks on one node%s",
+                         "rank %d cannot reach rank%s %s (%s): a %s communicator has no wire; "
+                         "open the store on one of MPI (dds_comm_mpi), or put all ranks on one "
+                         "node%s",
                          rank, unreachable.size() > 1 ? "s" : "", list(unreachable).c_str(),
                          router->why_[static_cast<size_t>(unreachable.front())].c_str(),
-                         share ? "" : " and unset DDSTORE_SHM");
+                         comm->kind(), share ? "" : " and unset DDSTORE_SHM");
     return router;
 }
 
@@ -83,7 +89,7 @@ std::string Router::words(int rank) const
     switch (way(rank)) {
     case Way::self: return "self";
     case Way::shared: return "shm";
-    case Way::wire: return std::string(wire_->name()) + (why.empty() ? "" : ": " + why);
+    case Way::wire: return wire_->words() + (why.empty() ? "" : ": " + why);
     case Way::none: break;
     }
     return "none: " + why;

@@ -11,8 +11,10 @@ enum class Way : uint8_t { self, shared, wire, none };
 
 class Router {
 public:
-    // `node` is this rank's; UNSUPPORTED names the ranks that nothing here reaches.
-    static Result<std::unique_ptr<Router>> open(Node& node, int rank, int size);
+    // `share`: map the memory of the node's other ranks.  `wired`: some rank of the store needs a wire, so that all take part in
+    // it; the communicator's own, where it has one.  UNSUPPORTED names the ranks that nothing reaches.
+    static Result<std::unique_ptr<Router>> open(Node& node, std::shared_ptr<Comm> comm, bool share,
+                                                bool wired);
 
     Way way(int rank) const { return ways_[static_cast<size_t>(rank)]; }
     bool has(Way way) const;  // some rank is reached so
@@ -22,8 +24,15 @@ public:
     Transport& shared() { return *shared_; }
     Transport& own_memory() { return *cma_; }  // shards that stay where the caller has them
     Transport* wire() { return wire_.get(); }
-    // The transport that reads `rank`'s library memory.
-    Transport& of(int rank) { return way(rank) == Way::wire ? *wire_ : *shared_; }
+    // The wire, where its attach is a call of all ranks.
+    Transport* collective() { return wire_ && wire_->collective() ? wire_.get() : nullptr; }
+    // The transport that reads `rank`'s memory: the library's, or the caller's own.
+    Transport& of(int rank, bool own_memory)
+    {
+        if (own_memory && !(way(rank) == Way::wire && wire_->collective()))
+            return *cma_;
+        return way(rank) == Way::wire ? *wire_ : *shared_;
+    }
 
 private:
     std::vector<Way> ways_;

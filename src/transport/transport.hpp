@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "memory/arena.hpp"
@@ -66,13 +67,21 @@ class Transport {
 public:
     virtual ~Transport() = default;
     virtual const char* name() const = 0;
-    virtual int path() const = 0;  // DDS_PATH_*
+    virtual std::string words() const { return name(); }  // and by what, for dds_path
+    virtual int path() const = 0;                         // DDS_PATH_*
 
     // The owner's side, once a segment: an arena, or memory of the caller that stays where it is.
     virtual Result<void> expose(uint32_t segment, const Block& block, Key& key) = 0;
     virtual Result<void> expose(uint32_t segment, std::span<const std::byte> own, Key& key) = 0;
 
-    // The readers' side, once a segment; collective over the ranks that expose and attach.
+    // Whether attach() and reap() are calls of all ranks of the store at once, which then are given
+    // all segments, those of this rank and of its node too.
+    virtual bool collective() const { return false; }
+    // Whether a read may have to wait for its target to call the library: its deadline is that of
+    // collective calls.
+    virtual bool patient() const { return false; }
+
+    // The readers' side, once a segment.
     struct Attach {
         uint32_t peer;
         uint32_t segment;
@@ -82,12 +91,23 @@ public:
     virtual Result<void> attach(std::span<const Attach> segments, int64_t timeout_ms) = 0;
     virtual bool attached(uint32_t peer, uint32_t segment) const = 0;
     virtual void detach(uint32_t peer, uint32_t segment) = 0;
+    // All ranks have detached the same: what is not needed any more goes.  Not while an abandoned
+    // read is under way: asked before, for the others to hear of it.
+    virtual bool quiet() const { return true; }
+    virtual Result<void> reap() { return {}; }
+    // The last attach() failed on some rank: what it made here is detached, and never goes.
+    virtual void spoil() {}
 
     // The segment's bytes, where they are in this process's map; else NULL.
     virtual const std::byte* mapped(uint32_t, uint32_t) const { return nullptr; }
 
     // A destination that is used again and again.
     virtual Result<void> register_local(std::span<std::byte>) { return {}; }
+
+    // What the owner wrote before a meeting of all ranks is what the others read after it, where each
+    // does this before and after.
+    virtual Result<void> sync() { return {}; }
+    virtual void tell(dds_stats_t& stats) const { static_cast<void>(stats); }
 
     virtual Result<void> post(Batch& batch) = 0;
     virtual bool progress(Batch& batch) = 0;  // true when all runs ended

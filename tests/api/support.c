@@ -239,6 +239,8 @@ int path_under_test(void)
         return DDS_PATH_SHM;
     if (strcmp(path_name(), "cma") == 0)
         return DDS_PATH_CMA;
+    if (strcmp(path_name(), "mpi") == 0)
+        return DDS_PATH_MPI;
     assert_true(wire_under_test());
     return DDS_PATH_FABRIC;
 }

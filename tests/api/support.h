@@ -89,7 +89,7 @@ void guarded_check(const void *memory);
 void guarded_free(void *memory); /* checks, too */
 
 /* ---- Which way the bytes went. */
-int path_under_test(void); /* DDS_PATH_* by DDS_TEST_PATH: shm, cma, slow or fault */
+int path_under_test(void); /* DDS_PATH_* by DDS_TEST_PATH: shm, cma, mpi, slow or fault */
 bool wire_under_test(void);
 void stats_of(dds_store_t of, dds_stats_t *stats);
 /* Since `before`: so many rows of this rank's own, and of others by the path under test. */

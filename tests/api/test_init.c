@@ -83,20 +83,23 @@ static void junk_in_the_environment_of_one_rank_is_named_on_all(void **state)
     }
 }
 
-static void ranks_on_other_nodes_are_not_supported_and_named(void **state)
+static void without_a_wire_ranks_on_other_nodes_are_named(void **state)
 {
     (void)state;
     char node[32];
+    dds_comm_t files = NULL;
     dds_store_t store = NULL;
+    ok(dds_comm_file(test_dir(), "nodes", my_rank, ranks, 20000, &files));
     snprintf(node, sizeof node, "node%d", my_rank);
     setenv("DDSTORE_NODE", node, 1);
     if (ranks == 1) {
-        ok(dds_init(world, NULL, &store));
+        ok(dds_init(files, NULL, &store));
         close_store(&store);
     } else {
-        fails(dds_init(world, NULL, &store), DDS_ERR_UNSUPPORTED, "rank");
+        fails(dds_init(files, NULL, &store), DDS_ERR_UNSUPPORTED, "rank");
     }
     unsetenv("DDSTORE_NODE");
+    ok(dds_comm_free(&files));
 }
 
 static void methods_that_differ_are_a_mismatch_with_both(void **state)
@@ -226,7 +229,7 @@ int main(void)
         cmocka_unit_test(an_unknown_hint_is_refused_by_its_name),
         cmocka_unit_test(a_longer_struct_must_have_zeros_in_what_is_not_known),
         cmocka_unit_test(junk_in_the_environment_of_one_rank_is_named_on_all),
-        cmocka_unit_test(ranks_on_other_nodes_are_not_supported_and_named),
+        cmocka_unit_test(without_a_wire_ranks_on_other_nodes_are_named),
         cmocka_unit_test(methods_that_differ_are_a_mismatch_with_both),
         cmocka_unit_test(what_this_release_has_not_is_told),
         cmocka_unit_test(either_method_serves_the_ranks_of_one_node),

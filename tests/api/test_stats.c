@@ -7,16 +7,17 @@
 static void the_path_to_each_rank_is_told_in_words(void **state)
 {
     (void)state;
+    const char *path = path_under_test() == DDS_PATH_MPI ? "mpi" : "shm";
     char text[64];
     for (int rank = 0; rank < ranks; rank++) {
         memset(text, 'z', sizeof text);
         ok(dds_path(store, rank, text, sizeof text));
         assert_non_null(memchr(text, '\0', sizeof text));
-        assert_non_null(strstr(text, rank == my_rank ? "self" : "shm"));
+        assert_ptr_equal(strstr(text, rank == my_rank ? "self" : path), text);
     }
     memset(text, 'z', sizeof text);
     ok(dds_path(store, (my_rank + 1) % ranks, text, 3)); /* cut to fit */
-    assert_string_equal(text, ranks == 1 ? "se" : "sh");
+    assert_string_equal(text, ranks == 1 ? "se" : path[0] == 'm' ? "mp" : "sh");
     assert_int_equal(text[3], 'z');
     fails_plainly(dds_path(store, ranks, text, sizeof text), DDS_ERR_RANGE);
     fails_plainly(dds_path(store, -1, text, sizeof text), DDS_ERR_RANGE);

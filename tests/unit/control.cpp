@@ -51,7 +51,7 @@ void every_rank_sees_every_word_and_card(void**)
                 const int card[2] = {rank, round};
                 control.publish({7, 0, static_cast<uint16_t>(round)},
                                 std::as_bytes(std::span(card)));
-                if (control.collect(10'000) != Waited::ended)
+                if (*control.collect(10'000) != Waited::ended)
                     abort();
                 for (int i = 0; i < n; i++) {
                     int theirs[2];
@@ -75,7 +75,7 @@ void the_dead_are_given_up_alike(void**)
     page.all(
         [&](Control& control, int) {
             control.publish({1, 0, 0});
-            if (control.collect(10'000) != Waited::ended)
+            if (*control.collect(10'000) != Waited::ended)
                 abort();
             const Control::Word word = control.word(2);
             if (word.op != Control::kGivenUp || word.code != DDS_ERR_PEER ||
@@ -94,7 +94,7 @@ void a_word_said_before_death_counts(void**)
     page.all(
         [&](Control& control, int) {
             control.publish({1, 0, 0});
-            if (control.collect(10'000) != Waited::ended || control.word(2).op != 1)
+            if (*control.collect(10'000) != Waited::ended || control.word(2).op != 1)
                 abort();
         },
         {2});
@@ -110,7 +110,7 @@ void a_late_rank_comes_in_time_for_all_or_for_none(void**)
             if (rank == 1)
                 clock::sleep((15 + i % 11) * clock::kMillisecond);
             control.publish({1, 0, 0});
-            if (control.collect(rank == 1 ? 10'000 : 20) == Waited::timeout)
+            if (*control.collect(rank == 1 ? 10'000 : 20) == Waited::timeout)
                 control.give_up(DDS_ERR_TIMEOUT);
             const Control::Word word = control.word(1);
             (word.op == 1 ? in_time : too_late)++;
@@ -132,7 +132,7 @@ void a_rank_that_leaves_is_not_waited_for(void**)
     page.all(
         [&](Control& control, int) {
             control.publish({1, 0, 0});
-            if (control.collect(10'000) != Waited::ended || control.word(0).code != DDS_ERR_PEER)
+            if (*control.collect(10'000) != Waited::ended || control.word(0).code != DDS_ERR_PEER)
                 abort();
         },
         {0});
