@@ -48,10 +48,12 @@ missing_package() {
     cmocka) pkg-config --exists cmocka 2>/dev/null || echo libcmocka-dev ;;
     openmpi) command -v mpicc.openmpi >/dev/null || echo libopenmpi-dev openmpi-bin ;;
     mpich) command -v mpicc.mpich >/dev/null || echo libmpich-dev mpich ;;
+    ip) of_system ip || echo iproute2 ;;
     *) command -v "$1" >/dev/null || echo "$1" ;;
     esac
 }
 
+of_system() { PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null; }
 links() { echo 'int main() { return 0; }' | "$1" "$2" -x c++ - -o /dev/null 2>/dev/null; }
 apt_has() { apt-cache show "$1" >/dev/null 2>&1; }
 apt_is_new() {
