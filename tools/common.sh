@@ -49,6 +49,8 @@ missing_package() {
     openmpi) command -v mpicc.openmpi >/dev/null || echo libopenmpi-dev openmpi-bin ;;
     mpich) command -v mpicc.mpich >/dev/null || echo libmpich-dev mpich ;;
     ip) of_system ip || echo iproute2 ;;
+    slurm) of_system slurmctld && of_system slurmd && of_system srun || echo slurm-wlm ;;
+    munge) of_system munged || echo munge ;;
     *) command -v "$1" >/dev/null || echo "$1" ;;
     esac
 }
