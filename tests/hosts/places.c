@@ -39,6 +39,13 @@ int open_places(void **state)
     return 0;
 }
 
+int open_places_and_store(void **state)
+{
+    open_places(state);
+    store = open_store();
+    return 0;
+}
+
 int host_of(int rank) { return host[rank]; }
 
 int last_host(void)

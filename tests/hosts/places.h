@@ -4,7 +4,8 @@
 
 #include "support.h"
 
-int open_places(void **state); /* `world`, on more than one host */
+int open_places(void **state);           /* `world`, on more than one host */
+int open_places_and_store(void **state); /* ... and `store` */
 int host_of(int rank); /* hosts count from 1 in the order of their first ranks, as hosts.py's do */
 int last_host(void);
 
