@@ -10,12 +10,24 @@ import logging
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from ._dds import ffi, lib
 from ._errors import CLASSES, DDSError
 
-__all__ = ["check", "failed", "ffi", "gather", "keep", "kept", "lib", "milliseconds", "to_text"]
+__all__ = [
+    "check",
+    "failed",
+    "ffi",
+    "gather",
+    "keep",
+    "kept",
+    "lib",
+    "milliseconds",
+    "take_part",
+    "to_text",
+]
 
 _log = logging.getLogger("pyddstore")
 _LEVELS = {1: logging.WARNING, 2: logging.INFO, 3: logging.DEBUG}
@@ -46,6 +58,16 @@ def check(code: int) -> None:
     """Raise the exception that belongs to ``code``, unless it is success."""
     if code:
         failed(code)
+
+
+def take_part(code: int) -> None:
+    """End the call by which a rank with bad arguments tells the others.
+
+    Its own exception says more than the library's: the rank raises that one, and the others, which
+    would wait for it, get an error that names it.
+    """
+    with suppress(DDSError):
+        check(code)
 
 
 def milliseconds(seconds: float | None) -> int:

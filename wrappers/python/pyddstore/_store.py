@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._binding import check, failed, ffi, gather, lib
+from ._binding import check, failed, ffi, gather, lib, take_part
 from ._buffers import BYTES, ROWS, as_rows, destination, encoded, from_buffer, plain
 from ._describe import Profile, read_profile
 from ._errors import DDSError
@@ -165,14 +165,20 @@ class Store(Shards):
         As `get_batch`, but the ranks end together: `rows` may differ and be empty, and a bad row on
         one rank fails on every rank.
         """
-        variable = self._variables.get(name) or self._look_up(name)
-        index = as_rows(rows)
-        n = len(index)
-        if out is None:
-            out = np.empty((n, *variable.shape), variable.dtype)
-        c_out = destination(variable, out, n)
+        c_name = ffi.NULL
+        try:
+            variable = self._variables.get(name) or self._look_up(name)
+            c_name = variable.c_name
+            index = as_rows(rows)
+            n = len(index)
+            if out is None:
+                out = np.empty((n, *variable.shape), variable.dtype)
+            c_out = destination(variable, out, n)
+        except Exception:
+            take_part(lib.dds_get_batch_all(self._handle, c_name, -1, ffi.NULL, ffi.NULL, 0))
+            raise
         c_rows = from_buffer(ROWS, index)
-        check(lib.dds_get_batch_all(self._handle, variable.c_name, n, c_rows, c_out, len(c_out)))
+        check(lib.dds_get_batch_all(self._handle, c_name, n, c_rows, c_out, len(c_out)))
         return out
 
     def iget_batch(
