@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._binding import check, failed, ffi, gather, lib, take_part
+from ._binding import check, failed, fetch, ffi, gather, gather_all, lib, take_part
 from ._buffers import BYTES, ROWS, as_rows, destination, encoded, from_buffer, plain
 from ._describe import Profile, read_profile
 from ._errors import DDSError
@@ -108,8 +108,14 @@ class Store(Shards):
             nrows = 1 if out is None else len(out)
         if out is None:
             out = np.empty((max(nrows, 0), *variable.shape), variable.dtype)
-        c_out = destination(variable, out, nrows)
-        check(lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out)))
+        elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != nrows:
+            destination(variable, out, nrows)
+        code = fetch(self._address, variable.utf8, first, nrows, out, variable.row_bytes)
+        if code:
+            if code > 0:
+                failed(code)
+            c_out = destination(variable, out, nrows)
+            check(lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out)))
         return out
 
     def get_batch(
@@ -169,16 +175,22 @@ class Store(Shards):
         try:
             variable = self._variables.get(name) or self._look_up(name)
             c_name = variable.c_name
-            index = as_rows(rows)
-            n = len(index)
+            if type(rows) is not _NDArray or rows.dtype is not _INT64 or rows.ndim != 1:
+                rows = as_rows(rows)
+            n = len(rows)
             if out is None:
                 out = np.empty((n, *variable.shape), variable.dtype)
-            c_out = destination(variable, out, n)
+            elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != n:
+                destination(variable, out, n)
+            code = gather_all(self._address, variable.utf8, rows, out, variable.row_bytes)
+            if code < 0:
+                c_out = destination(variable, out, n)
+                c_rows = from_buffer(ROWS, as_rows(rows))
+                code = lib.dds_get_batch_all(self._handle, c_name, n, c_rows, c_out, len(c_out))
         except Exception:
             take_part(lib.dds_get_batch_all(self._handle, c_name, -1, ffi.NULL, ffi.NULL, 0))
             raise
-        c_rows = from_buffer(ROWS, index)
-        check(lib.dds_get_batch_all(self._handle, c_name, n, c_rows, c_out, len(c_out)))
+        check(code)
         return out
 
     def iget_batch(
