@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
+    from ._pyddstore import PyDDStore, PyDDstoreVarinfo
     from ._request import Request, waitall, waitany
     from ._store import Store
     from ._variable import Variable
@@ -76,6 +77,8 @@ __all__ = [
     "PeerError",
     "PoisonedError",
     "Profile",
+    "PyDDStore",
+    "PyDDstoreVarinfo",
     "RangeError",
     "Request",
     "SizeError",
@@ -96,6 +99,8 @@ _HOMES = {
     "FileComm": "_comm",
     "Info": "_describe",
     "Profile": "_describe",
+    "PyDDStore": "_pyddstore",
+    "PyDDstoreVarinfo": "_pyddstore",
     "Request": "_request",
     "Stats": "_describe",
     "Store": "_store",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from ._binding import check, ffi, lib, take_part
 from ._buffers import BYTES, ROWS, Layout, encoded, from_buffer, plain, same, var_options
-from ._describe import Info
+from ._describe import Info, read_info
 from ._dtypes import to_code, to_dtype
 from ._errors import NotFoundError
 from ._opened import Opened
@@ -185,8 +185,7 @@ class Shards(Opened):
         NotFoundError
             There is none of that name.
         """
-        c = ffi.new("dds_info_t *", {"struct_size": ffi.sizeof("dds_info_t")})
-        check(lib.dds_info(self._handle, encoded(name), c))
+        c = read_info(self._handle, encoded(name))
         alone = () if c.disp == 1 else (c.disp,)  # of a variable that C code added without a shape
         shape = tuple(c.shape[0 : c.ndim]) if c.ndim else alone
         return Info(

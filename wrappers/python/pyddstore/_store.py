@@ -6,7 +6,6 @@ states) there.  `get_batch` is kept lean: it costs well under a microsecond over
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -35,6 +34,10 @@ class Store(Shards):
         communicator, or your launcher's own.  It may be freed afterwards.
     method : int
         How rows move between nodes: 0, 1 or 2 as ``DDS_METHOD_*``; the same on every rank.
+    handshake_dir : str or os.PathLike, optional
+        Where to publish for readers of other jobs.  Not in this release.
+    nic_map : str, optional
+        Which network card is near which core.  Not in this release.
     timeout : float, optional
         Deadline of reads, in seconds without progress; default ``DDSTORE_TIMEOUT_S``, else 30.
     collective_timeout : float, optional
@@ -60,14 +63,6 @@ class Store(Shards):
 
     def __enter__(self) -> "Store":
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.free()
 
     def __getitem__(self, name: str) -> Variable:
         return Variable(self, self.info(name))
