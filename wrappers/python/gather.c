@@ -15,41 +15,50 @@ typedef struct {
 } Py_buffer;
 extern int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
 extern void PyBuffer_Release(Py_buffer *);
-#define PyBUF_SIMPLE   0
 #define PyBUF_WRITABLE 1
+#define PyBUF_ND       8
 #endif
 
 typedef int read_rows_t(dds_store_t, const char *, int64_t, const int64_t *, void *, size_t);
 
-/* (store: int, name: bytes, rows, out, row_bytes: int) -> int
+/* Whether a destination is of `n` rows, of elements and rows of these sizes. */
+static int fits(const Py_buffer *out, int64_t n, Py_ssize_t itemsize, Py_ssize_t row_bytes)
+{
+    return out->ndim > 0 && out->shape[0] == n && out->itemsize == itemsize &&
+           (row_bytes == 0 ? out->len == 0
+                           : out->len % row_bytes == 0 && out->len / row_bytes == n);
+}
+
+/* (store: int, name: bytes, rows, out, itemsize: int, row_bytes: int) -> int
  * The code of dds_get_batch or its like; -1 where the buffers are not as they should be: `rows`
- * contiguous, `out` contiguous, writable and of as many rows.  Then nothing was done, and the caller
- * finds out why. */
+ * contiguous and of one axis, `out` contiguous, writable and of as many rows.  Then nothing was done,
+ * and the caller finds out why.  That `rows` are of int64 is the caller's word. */
 static PyObject *read_rows(read_rows_t *read, PyObject *const *args, Py_ssize_t count)
 {
-    if (count != 5) {
-        PyErr_SetString(PyExc_TypeError, "gather takes 5 arguments");
+    if (count != 6) {
+        PyErr_SetString(PyExc_TypeError, "gather takes 6 arguments");
         return NULL;
     }
     dds_store_t store = (dds_store_t)PyLong_AsVoidPtr(args[0]);
     const char *name = PyBytes_AsString(args[1]);
-    const Py_ssize_t row_bytes = PyLong_AsSsize_t(args[4]);
+    const Py_ssize_t itemsize = PyLong_AsSsize_t(args[4]);
+    const Py_ssize_t row_bytes = PyLong_AsSsize_t(args[5]);
     if (!name || PyErr_Occurred())
         return NULL;
 
     Py_buffer rows, out;
     int code = -1;
-    if (PyObject_GetBuffer(args[2], &rows, PyBUF_SIMPLE)) {
+    if (PyObject_GetBuffer(args[2], &rows, PyBUF_ND)) {
         PyErr_Clear();
         return PyLong_FromLong(code);
     }
-    if (PyObject_GetBuffer(args[3], &out, PyBUF_WRITABLE)) {
+    if (PyObject_GetBuffer(args[3], &out, PyBUF_ND | PyBUF_WRITABLE)) {
         PyErr_Clear();
     } else {
-        const int64_t n = rows.len / (Py_ssize_t)sizeof(int64_t);
-        if (row_bytes == 0 ? out.len == 0 : out.len % row_bytes == 0 && out.len / row_bytes == n) {
+        if (rows.ndim == 1 && fits(&out, rows.shape[0], itemsize, row_bytes)) {
             PyThreadState *thread = PyEval_SaveThread();
-            code = read(store, name, n, (const int64_t *)rows.buf, out.buf, (size_t)out.len);
+            code = read(store, name, rows.shape[0], (const int64_t *)rows.buf, out.buf,
+                        (size_t)out.len);
             PyEval_RestoreThread(thread);
         }
         PyBuffer_Release(&out);
@@ -70,8 +79,9 @@ static PyObject *gather_all(PyObject *self, PyObject *const *args, Py_ssize_t co
     return read_rows(bound_dds_get_batch_all, args, count);
 }
 
-/* (store: int, name: bytes, first: int, nrows: int, out, row_bytes: int) -> int
- * The code of dds_get; -1 where `out` is not contiguous, writable and of that many rows. */
+/* (store: int, name: bytes, first: int, out, itemsize: int, row_bytes: int) -> int
+ * The code of dds_get for as many rows as `out` has; -1 where that is not contiguous, writable and
+ * of rows of this size. */
 static PyObject *fetch(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     (void)self;
@@ -82,20 +92,20 @@ static PyObject *fetch(PyObject *self, PyObject *const *args, Py_ssize_t count)
     dds_store_t store = (dds_store_t)PyLong_AsVoidPtr(args[0]);
     const char *name = PyBytes_AsString(args[1]);
     const long long first = PyLong_AsLongLong(args[2]);
-    const Py_ssize_t nrows = PyLong_AsSsize_t(args[3]);
+    const Py_ssize_t itemsize = PyLong_AsSsize_t(args[4]);
     const Py_ssize_t row_bytes = PyLong_AsSsize_t(args[5]);
     if (!name || PyErr_Occurred())
         return NULL;
 
     Py_buffer out;
     int code = -1;
-    if (PyObject_GetBuffer(args[4], &out, PyBUF_WRITABLE)) {
+    if (PyObject_GetBuffer(args[3], &out, PyBUF_ND | PyBUF_WRITABLE)) {
         PyErr_Clear();
         return PyLong_FromLong(code);
     }
-    if (row_bytes == 0 ? out.len == 0 : out.len % row_bytes == 0 && out.len / row_bytes == nrows) {
+    if (out.ndim > 0 && fits(&out, out.shape[0], itemsize, row_bytes)) {
         PyThreadState *thread = PyEval_SaveThread();
-        code = bound_dds_get(store, name, first, nrows, out.buf, (size_t)out.len);
+        code = bound_dds_get(store, name, first, out.shape[0], out.buf, (size_t)out.len);
         PyEval_RestoreThread(thread);
     }
     PyBuffer_Release(&out);

@@ -34,11 +34,11 @@ __all__ = [
 _log = logging.getLogger("pyddstore")
 _LEVELS = {1: logging.WARNING, 2: logging.INFO, 3: logging.DEBUG}
 
-# Of gather.c, which sets them: (store, name, rows, out, row_bytes) -> code, and
-# (store, name, first, nrows, out, row_bytes) -> code.
-gather: Callable[[int, bytes, Any, Any, int], int]
-gather_all: Callable[[int, bytes, Any, Any, int], int]
-fetch: Callable[[int, bytes, Any, int, Any, int], int]
+# Of gather.c, which sets them: (store, name, rows, out, itemsize, row_bytes) -> code, and
+# (store, name, first, out, itemsize, row_bytes) -> code.
+gather: Callable[[int, bytes, Any, Any, int, int], int]
+gather_all: Callable[[int, bytes, Any, Any, int, int], int]
+fetch: Callable[[int, bytes, Any, Any, int, int], int]
 
 # A thread's `exception` ends the wait that this thread is in: set by shim.c and by callbacks.
 kept = threading.local()

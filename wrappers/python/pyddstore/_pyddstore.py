@@ -245,13 +245,10 @@ class PyDDStore(Opened):
         began = time.perf_counter() if self._profiled else 0.0
         variable = self._variables.get(name)
         code = -1
-        if (
-            variable is not None
-            and type(arr) is _NDArray
-            and arr.itemsize == variable.itemsize
-            and arr.ndim
-        ):
-            code = fetch(self._address, variable.utf8, start, len(arr), arr, variable.row_bytes)
+        if variable is not None:
+            code = fetch(
+                self._address, variable.utf8, start, arr, variable.itemsize, variable.row_bytes
+            )
         if code:
             if code > 0:
                 failed(code)
@@ -292,15 +289,9 @@ class PyDDStore(Opened):
         together = self._together if collective is None else collective
         variable = self._variables.get(name)
         code = -1
-        if (
-            variable is not None
-            and type(arr) is type(indices) is _NDArray
-            and indices.dtype is _INT64
-            and arr.itemsize == variable.itemsize
-            and arr.shape[:1] == indices.shape
-        ):
+        if variable is not None and type(indices) is _NDArray and indices.dtype is _INT64:
             code = (gather_all if together else gather)(
-                self._address, variable.utf8, indices, arr, variable.row_bytes
+                self._address, variable.utf8, indices, arr, variable.itemsize, variable.row_bytes
             )
         if code:
             if code > 0:

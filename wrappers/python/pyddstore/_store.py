@@ -102,10 +102,12 @@ class Store(Shards):
         if nrows is None:
             nrows = 1 if out is None else len(out)
         if out is None:
-            out = np.empty((max(nrows, 0), *variable.shape), variable.dtype)
+            out = np.empty((nrows, *variable.shape), variable.dtype)
         elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != nrows:
             destination(variable, out, nrows)
-        code = fetch(self._address, variable.utf8, first, nrows, out, variable.row_bytes)
+        code = fetch(
+            self._address, variable.utf8, first, out, variable.itemsize, variable.row_bytes
+        )
         if code:
             if code > 0:
                 failed(code)
@@ -138,19 +140,22 @@ class Store(Shards):
             As in `get`.  All rows are checked before a byte moves.
         """
         variable = self._variables.get(name) or self._look_up(name)
-        if type(rows) is not _NDArray or rows.dtype is not _INT64 or rows.ndim != 1:
+        if type(rows) is not _NDArray or rows.dtype is not _INT64:
             rows = as_rows(rows)
         if out is None:
             out = np.empty((len(rows), *variable.shape), variable.dtype)
-        elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != len(rows):
+        elif type(out) is not _NDArray or out.dtype is not variable.dtype:
             destination(variable, out, len(rows))
-        code = gather(self._address, variable.utf8, rows, out, variable.row_bytes)
+        code = gather(
+            self._address, variable.utf8, rows, out, variable.itemsize, variable.row_bytes
+        )
         if code:
             if code > 0:
                 failed(code)
-            # Rows with gaps, or a destination of elements that the buffer protocol does not know.
+            # What does not fit, rows with gaps, or elements that have no buffer.
+            rows = as_rows(rows)
             c_out = destination(variable, out, len(rows))
-            c_rows = from_buffer(ROWS, as_rows(rows))
+            c_rows = from_buffer(ROWS, rows)
             check(
                 lib.dds_get_batch(
                     self._handle, variable.c_name, len(rows), c_rows, c_out, len(c_out)
@@ -170,17 +175,19 @@ class Store(Shards):
         try:
             variable = self._variables.get(name) or self._look_up(name)
             c_name = variable.c_name
-            if type(rows) is not _NDArray or rows.dtype is not _INT64 or rows.ndim != 1:
+            if type(rows) is not _NDArray or rows.dtype is not _INT64:
                 rows = as_rows(rows)
-            n = len(rows)
             if out is None:
-                out = np.empty((n, *variable.shape), variable.dtype)
-            elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != n:
-                destination(variable, out, n)
-            code = gather_all(self._address, variable.utf8, rows, out, variable.row_bytes)
+                out = np.empty((len(rows), *variable.shape), variable.dtype)
+            elif type(out) is not _NDArray or out.dtype is not variable.dtype:
+                destination(variable, out, len(rows))
+            code = gather_all(
+                self._address, variable.utf8, rows, out, variable.itemsize, variable.row_bytes
+            )
             if code < 0:
+                rows = as_rows(rows)
+                n, c_rows = len(rows), from_buffer(ROWS, rows)
                 c_out = destination(variable, out, n)
-                c_rows = from_buffer(ROWS, as_rows(rows))
                 code = lib.dds_get_batch_all(self._handle, c_name, n, c_rows, c_out, len(c_out))
         except Exception:
             take_part(lib.dds_get_batch_all(self._handle, c_name, -1, ffi.NULL, ffi.NULL, 0))
