@@ -131,6 +131,28 @@ typedef struct dds_comm_ops_s {
 } dds_comm_ops_t;
 #define DDS_COMM_OPS_INIT { (uint32_t)sizeof(dds_comm_ops_t), 0, 0, 1, NULL, NULL }
 
+/* The functions and constants of one MPI, for dds_comm_mpi_table().  <ddstore_mpi.h> fills it from the
+ * caller's mpi.h.  Each function is called with the types that the MPI standard gives it, where a
+ * handle is an int (handle_size 4) or a pointer (8); the constants are handles as (uintptr_t). */
+typedef void (*dds_mpi_fn_t)(void);
+typedef struct dds_mpi_table_s {
+    uint32_t struct_size;    /* sizeof(dds_mpi_table_t) */
+    uint32_t flags;          /* 0 */
+    int32_t handle_size;     /* 4 or 8 */
+    int32_t status_size;     /* of an MPI_Status */
+    int32_t status_error;    /* where in it MPI_ERROR is */
+    int32_t thread_multiple; /* MPI_THREAD_MULTIPLE */
+    int32_t mode_nocheck;    /* MPI_MODE_NOCHECK */
+    int32_t reserved;        /* 0 */
+    uint64_t byte, comm_null, comm_self, win_null, info_null, request_null, errors_return;
+    void *in_place, *status_ignore, *statuses_ignore;
+    dds_mpi_fn_t Initialized, Finalized, Query_thread, Get_library_version, Error_class,
+        Error_string, Comm_rank, Comm_size, Comm_idup, Comm_free, Comm_set_errhandler,
+        Comm_create_keyval, Comm_free_keyval, Comm_set_attr, Ibarrier, Iallgather, Iallgatherv,
+        Ialltoallv, Test, Testsome, Win_create, Win_free, Win_set_errhandler, Win_lock_all,
+        Win_unlock_all, Win_sync, Rget;
+} dds_mpi_table_t;
+
 /* This process alone.  Local. */
 DDS_API int dds_comm_self(dds_comm_t *comm);
 
@@ -139,6 +161,20 @@ DDS_API int dds_comm_self(dds_comm_t *comm);
  * creation.  Collective.  `timeout_ms` bounds the meeting; 0: DDSTORE_HANDSHAKE_TIMEOUT_S. */
 DDS_API int dds_comm_file(const char *dir, const char *ns, int rank, int size, int timeout_ms,
                           dds_comm_t *comm);
+
+/* The ranks of an MPI communicator, which is duplicated and may be freed.  `comm` points to the
+ * MPI_Comm, of `comm_size` bytes.  The MPI is the one that this process has initialised; where there
+ * are several, `object` is a file bound to the one that is meant (mpi4py's MPI.__file__), else NULL.
+ * Any thread, whatever level of threads MPI gives.  Collective.  Deadline: collective. */
+DDS_API int dds_comm_mpi(const void *comm, size_t comm_size, const char *object,
+                         dds_comm_t *ddscomm);
+
+/* The same for the integer that Fortran has for a communicator. */
+DDS_API int dds_comm_mpi_f(int fcomm, dds_comm_t *comm);
+
+/* The same for the MPI of `table`, whatever it is and however it is linked; both are copied. */
+DDS_API int dds_comm_mpi_table(const dds_mpi_table_t *table, const void *comm,
+                               dds_comm_t *ddscomm);
 
 /* The caller's allgather; `ops` is copied, `ctx` must live until `free` is called.  Collective. */
 DDS_API int dds_comm_custom(const dds_comm_ops_t *ops, void *ctx, dds_comm_t *comm);

@@ -46,6 +46,8 @@ missing_package() {
         ;;
     pkg-config) command -v pkg-config >/dev/null || echo pkg-config ;;
     cmocka) pkg-config --exists cmocka 2>/dev/null || echo libcmocka-dev ;;
+    openmpi) command -v mpicc.openmpi >/dev/null || echo libopenmpi-dev openmpi-bin ;;
+    mpich) command -v mpicc.mpich >/dev/null || echo libmpich-dev mpich ;;
     *) command -v "$1" >/dev/null || echo "$1" ;;
     esac
 }
@@ -123,6 +125,19 @@ python_environment() {
         echo "$stamp" >>"$venv/satisfied"
     fi
     PATH=$venv/bin:$PATH
+}
+
+# more_mpis REQUIREMENTS: each MPI of it under .venv/mpi, in a folder of its own, as they have files of
+# the same names.
+more_mpis() {
+    local line name
+    while read -r line; do
+        name=${line%% *}
+        grep -qxF "$line" "$venv/mpi/$name/satisfied" 2>/dev/null && continue
+        rm -rf "$venv/mpi/$name"
+        "$venv/bin/python" -m pip install --progress-bar off --prefix "$venv/mpi/$name" "$line" &&
+            echo "$line" >"$venv/mpi/$name/satisfied" || return
+    done < <(sed 's/ *#.*//; /^$/d' "$1")
 }
 
 # configure FOLDER OPTION...: sets up once; the same folder again takes the options that changed.

@@ -17,9 +17,6 @@ Handles<Comm, dds_comm_t, 2>& comm_handles()
 // Made while the library is loaded: its mutex must be known before there are threads.
 [[maybe_unused]] static auto& made_at_load = comm_handles();
 
-namespace {
-
-// Without a store there is no other place for this deadline than the environment.
 Result<int> collective_ms()
 {
     DDS_LET(seconds, env::integer("DDSTORE_COLLECTIVE_TIMEOUT_S"));
@@ -32,6 +29,8 @@ Result<void> hand_out(Result<std::unique_ptr<Comm>> opened, dds_comm_t* out)
     *out = comm_handles().put(std::shared_ptr<Comm>(std::move(*opened)));
     return {};
 }
+
+namespace {
 
 template <class T>
 std::span<std::byte> bytes_at(T* data, size_t bytes)

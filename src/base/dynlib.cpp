@@ -3,6 +3,7 @@
 #include "base/dynlib.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <utility>
 
@@ -13,6 +14,15 @@ const char* loader_says()
 {
     const char* text = dlerror();
     return text ? text : "no reason given";
+}
+
+const link_map* object_of(const void* address)
+{
+    Dl_info info;
+    link_map* map = nullptr;
+    if (!dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP))
+        return nullptr;
+    return map;
 }
 
 }  // namespace
@@ -52,6 +62,45 @@ Result<Dynlib> Dynlib::open(const std::string& name)
     if (!handle)
         return fail(DDS_ERR_NOTFOUND, "library %s: %s", name.c_str(), loader_says());
     return Dynlib(handle, name);
+}
+
+std::optional<Dynlib> Dynlib::held(const char* name)
+{
+    // What is there already is bound as its loader wanted it: RTLD_NOW changes nothing in it.
+    void* handle = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!handle)
+        return std::nullopt;
+    return Dynlib(handle, name ? name : "of the program");
+}
+
+std::vector<std::string> Dynlib::all_held()
+{
+    std::vector<std::string> names;
+    dl_iterate_phdr(
+        [](dl_phdr_info* info, size_t, void* to) {
+            if (info->dlpi_name && *info->dlpi_name)
+                static_cast<std::vector<std::string>*>(to)->emplace_back(info->dlpi_name);
+            return 0;
+        },
+        &names);
+    return names;
+}
+
+std::string Dynlib::file_of(const void* address)
+{
+    Dl_info info;
+    return dladdr(address, &info) && info.dli_fname ? info.dli_fname : "";
+}
+
+void* Dynlib::find(const char* name) const { return dlsym(handle_, name); }
+
+void* Dynlib::find_own(const char* name) const
+{
+    void* at = dlsym(handle_, name);
+    link_map* map = nullptr;
+    if (!at || dlinfo(handle_, RTLD_DI_LINKMAP, &map) || object_of(at) != map)
+        return nullptr;
+    return at;
 }
 
 Result<void*> Dynlib::symbol(const char* name) const

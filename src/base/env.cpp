@@ -30,6 +30,8 @@ constexpr auto table = std::to_array<Variable>({
      "0: never read through shared memory, also on one node (1)"},
     {"DDSTORE_KERNEL", Kind::text, 1, 64, "the name of a row copy, 1 to 64 printable bytes",
      "row copy to use whatever the row size (chosen by size and processor)"},
+    {"DDSTORE_MPI", Kind::flag, 0, 1, "0 or 1",
+     "0: refuse communicators of MPI and never look for an MPI (1)"},
     {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "1: count reads for dds_profile (0)"},
     {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776",
      "longest single read over a wire; longer ones are split"},

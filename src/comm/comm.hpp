@@ -13,13 +13,15 @@
 
 namespace dds {
 
+struct MpiGroup;
+
 class Comm {
 public:
     virtual ~Comm() = default;
 
     int rank() const { return rank_; }
     int size() const { return size_; }
-    virtual const char* kind() const = 0;  // "self", "file", "custom"
+    virtual const char* kind() const = 0;  // "self", "file", "custom", "mpi"
 
     // Start an allgather: `in` from every rank, all of the same size, to `out` (size x in.size()) in
     // rank order.  The spans stay the caller's until the operation ended or was destroyed; one at a
@@ -35,6 +37,8 @@ public:
     // The operation under way ends here: tell the others why, where that is possible, so that they
     // need not wait for their own deadline.  The communicator is unusable afterwards.
     virtual void give_up(const Error& why) { static_cast<void>(why); }
+    // What a transport over MPI's own means needs; NULL where there is no MPI (comm/mpi.hpp).
+    virtual const MpiGroup* mpi() const { return nullptr; }
 
 protected:
     Comm(int rank, int size) : rank_(rank), size_(size) {}

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "drivers/mpi.hpp"
 #include "memory/views.hpp"
 #include "store/store.hpp"
 #include "store/variable_card.hpp"
@@ -104,7 +105,7 @@ void Store::stats(dds_stats_t& stats) const
     stats.dead_peers = static_cast<uint64_t>(node_->dead_count());
     stats.arenas = arenas_->count();
     stats.arena_bytes = arenas_->bytes();
-    stats.parked_bytes = views::parked_bytes();
+    stats.parked_bytes = views::parked_bytes() + Mpi::parked_bytes();
     std::set<const Partition*> counted;
     for (const auto& variable : table_.all()) {
         stats.used_bytes += variable->block.bytes;

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mpi_world.h"
+
 int my_rank, ranks = 1;
 dds_comm_t world;
 dds_store_t store;
@@ -31,6 +33,13 @@ int open_world(void **state)
 {
     (void)state;
     char dir[4096];
+    if (under_mpi()) {
+        const mpi_world_t *mpi = mpi_world();
+        ok(dds_comm_mpi(mpi->comm, mpi->comm_size, NULL, &world));
+        ok(dds_comm_rank(world, &my_rank));
+        ok(dds_comm_size(world, &ranks));
+        return 0;
+    }
     my_rank = number("DDS_TEST_RANK", 0);
     ranks = number("DDS_TEST_SIZE", 1);
     snprintf(dir, sizeof dir, "%s/world", test_dir());

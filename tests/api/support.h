@@ -13,7 +13,8 @@
 
 #include "ddstore.h"
 
-/* ---- The ranks of this test: DDS_TEST_RANK and DDS_TEST_SIZE, or 0 of 1 without a guard. */
+/* ---- The ranks of this test: those of MPI under an MPI (mpi_world.h), else DDS_TEST_RANK and
+ * DDS_TEST_SIZE, or 0 of 1 without a guard. */
 extern int my_rank, ranks;
 extern dds_comm_t world;  /* all of them, open during a group of tests */
 extern dds_store_t store; /* over them, where the group wants one */

@@ -2,17 +2,20 @@
 """Start the ranks of one test and see that they end in time and leave nothing behind.
 
     guard.py [--ranks N] [--timeout S] [--grace S] [--expect RANK=exit:N|signal:N]
-             [--threads any] [--preload LIBRARY] [--no-report] -- PROGRAM ARGS
+             [--threads any] [--preload LIBRARY] [--no-report] [--mpirun COMMAND] -- PROGRAM ARGS
 
 Each rank is a session of its own with DDS_TEST_RANK, DDS_TEST_SIZE and DDS_TEST_DIR, a directory
 of the test that is TMPDIR too.  Every rank must exit 0 (or as --expect says); 77 of all is a skip.
 What is left when they are gone fails the test: processes, files, names in /dev/shm, System V
 objects, abstract sockets (snapshot.py), and the descriptors and threads that each rank still had
-when it left main, which report.c tells.  Exit: 0, 77, or 1 with one line a fault on stderr.
+when it left main, which report.c tells.  With --mpirun the ranks are started by that command (and
+`-n N`), which is the one process that must exit so; what they hold open is then not looked at, as
+an MPI keeps what it likes.  Exit: 0, 77, or 1 with one line a fault on stderr.
 """
 
 import argparse
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -45,8 +48,18 @@ def arguments():
     parser.add_argument(
         "--no-report", action="store_true", help="the program does not tell what it left open"
     )
+    parser.add_argument("--mpirun", help="the command, with its options, that starts ranks")
     parser.add_argument("program", nargs="+")
     options = parser.parse_args()
+    if options.mpirun:
+        options.program = [
+            *shlex.split(options.mpirun),
+            "-n",
+            str(options.ranks),
+            *options.program,
+        ]
+        options.ranks = 1
+        options.no_report = True
     options.expected = dict.fromkeys(range(options.ranks), ("exit", 0))
     for text in options.expect:
         rank, _, end = text.partition("=")
@@ -73,12 +86,15 @@ class Job:
         for rank in range(self.options.ranks):
             env = dict(
                 os.environ,
-                DDS_TEST_RANK=str(rank),
-                DDS_TEST_SIZE=str(self.options.ranks),
                 DDS_TEST_DIR=self.work,
                 TMPDIR=self.work,
-                DDS_TEST_REPORT=self.report(rank),
             )
+            if not self.options.mpirun:
+                env.update(
+                    DDS_TEST_RANK=str(rank),
+                    DDS_TEST_SIZE=str(self.options.ranks),
+                    DDS_TEST_REPORT=self.report(rank),
+                )
             if self.options.preload:
                 env["LD_PRELOAD"] = self.options.preload
             actions = [
@@ -157,10 +173,12 @@ class Job:
         return end != self.options.expected[rank] and end != ("exit", SKIP)
 
     def kill(self, backtraces):
+        started = snapshot.descendants(self.pids) if self.options.mpirun else list(self.pids)
         if backtraces:
-            for pid, text in snapshot.backtraces(self.pids).items():
-                print(f"---- rank {self.pids[pid]}, where it was\n{text}", file=sys.stderr)
-        for pid in self.pids:
+            for pid, text in snapshot.backtraces(started).items():
+                who = f"rank {self.pids[pid]}" if pid in self.pids else snapshot.describe(pid)
+                print(f"---- {who}, where it was\n{text}", file=sys.stderr)
+        for pid in started:
             os.kill(pid, signal.SIGKILL)
         while self.pids:
             signal.sigtimedwait({signal.SIGCHLD}, 0.1)

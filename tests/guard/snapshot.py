@@ -93,6 +93,19 @@ def children():
     return found
 
 
+def descendants(pids):
+    """These processes and all that come from them."""
+    parents = {
+        int(name): int(words[1])
+        for name in os.listdir("/proc")
+        if name.isdigit() and (words := stat(int(name)))
+    }
+    found = list(pids)
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return found
+
+
 def stat(pid):
     """/proc/PID/stat from the state on: state, parent, group, session ..."""
     text = read(f"/proc/{pid}/stat")

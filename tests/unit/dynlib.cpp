@@ -72,6 +72,38 @@ void a_library_goes_with_its_object_unless_it_is_kept(void**)
     assert_true(loaded());
 }
 
+void what_is_loaded_already_is_seen_and_nothing_else_is_loaded(void**)
+{
+    if (!loaded()) {
+        assert_false(Dynlib::held("libanl.so.1").has_value());
+        assert_false(loaded());
+    }
+    assert_false(Dynlib::held("./no/such/lib.so").has_value());
+    const auto names = Dynlib::all_held();
+    size_t seen = 0;
+    for (const std::string& name : names) {
+        seen += name.find("libc.so.6") != std::string::npos;
+        assert_false(name.empty());
+    }
+    assert_int_equal(seen, 1);
+}
+
+void a_symbol_of_ones_own_is_told_from_that_of_a_dependency(void**)
+{
+    auto math = Dynlib::open("libm.so.6");  // it is linked with libc
+    const auto libc = Dynlib::held("libc.so.6");
+    assert_true(math && libc);
+    assert_non_null(math->find_own("cos"));
+    assert_non_null(math->find("malloc"));
+    assert_null(math->find_own("malloc"));
+    assert_non_null(libc->find_own("getenv"));
+    assert_null(libc->find("dds_no_such_symbol"));
+    const std::string file = Dynlib::file_of(libc->find_own("getenv"));
+    assert_true(file.find("libc.so.6") != std::string::npos);
+    assert_true(Dynlib::file_of(&file).empty());  // no object's: it is on the stack
+    assert_true(Dynlib::held(nullptr).has_value());
+}
+
 }  // namespace
 
 int main()
@@ -80,6 +112,8 @@ int main()
         cmocka_unit_test(a_bare_name_is_found_and_gives_its_symbols),
         cmocka_unit_test(a_library_that_is_not_there_is_named),
         cmocka_unit_test(the_current_directory_is_never_searched),
+        cmocka_unit_test(what_is_loaded_already_is_seen_and_nothing_else_is_loaded),
+        cmocka_unit_test(a_symbol_of_ones_own_is_told_from_that_of_a_dependency),
         cmocka_unit_test(a_library_goes_with_its_object_unless_it_is_kept),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -1,0 +1,217 @@
+// Nonblocking collectives of MPI as operations.  What is left before its end stays MPI's to write to:
+// buffers are the library's own, and are parked until MPI has ended.
+#include "comm/mpi.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace dds {
+namespace {
+
+// Of all ranks, in one call of MPI: bounds the memory that is parked, and what an int must hold.
+constexpr size_t kMostAtOnce = size_t{16} << 20;
+
+// A call of MPI that is under way, with what it writes to.
+struct Flight : Mpi::Parked {
+    explicit Flight(const Mpi& mpi) : request(mpi.null_request()) {}
+
+    Mpi::Cell request;
+    std::vector<std::byte> from, to;
+
+    bool reap(const Mpi& mpi) override
+    {
+        const auto done = mpi.test(request);
+        return !done || *done;  // one that failed has ended, too
+    }
+    size_t bytes() const override { return from.size() + to.size(); }
+};
+
+// A duplicate that may come when nobody waits for it any more.  MPI_Finalize ends it.
+struct Duplicate : Flight {
+    using Flight::Flight;
+    Mpi::Cell made;
+};
+
+// A communicator of which every rank has let go, once the barrier has ended.
+struct Leaving : Flight {
+    Leaving(const Mpi& mpi, Mpi::Handle leaving) : Flight(mpi), comm(leaving) {}
+    const Mpi::Handle comm;
+
+    bool reap(const Mpi& mpi) override
+    {
+        if (!Flight::reap(mpi))
+            return false;
+        static_cast<void>(mpi.comm_free(comm));  // nobody is left to hear of it
+        return true;
+    }
+};
+
+// Owns a flight until it has ended; parks it otherwise.
+template <class F>
+class Underway {
+public:
+    Underway(Mpi& mpi, std::unique_ptr<F> flight) : mpi_(mpi), flight_(std::move(flight)) {}
+    ~Underway()
+    {
+        if (flight_)
+            mpi_.park(std::move(flight_));
+    }
+    Underway(const Underway&) = delete;
+    Underway& operator=(const Underway&) = delete;
+
+    Result<bool> ended() { return mpi_.test(flight_->request); }
+    std::unique_ptr<F> take() { return std::move(flight_); }
+    F* operator->() { return flight_.get(); }
+
+private:
+    Mpi& mpi_;
+    std::unique_ptr<F> flight_;
+};
+
+class Duplication : public Operation {
+public:
+    explicit Duplication(Underway<Duplicate>& flight) : flight_(flight) {}
+    Result<Step> step() override
+    {
+        DDS_LET(done, flight_.ended());
+        return done ? Step::ended : Step::idle;
+    }
+
+private:
+    Underway<Duplicate>& flight_;
+};
+
+class MpiComm : public Comm {
+public:
+    MpiComm(Mpi& mpi, Mpi::Handle comm, int rank, int size) : Comm(rank, size), group_{&mpi, comm}
+    {
+    }
+    ~MpiComm() override;
+    const char* kind() const override { return "mpi"; }
+    const MpiGroup* mpi() const override { return &group_; }
+    std::optional<Error> doubt() const override
+    {
+        return fail(DDS_ERR_TIMEOUT, "MPI does not tell who is missing");
+    }
+
+    Result<std::unique_ptr<Operation>> start_allgather(std::span<const std::byte> in,
+                                                       std::span<std::byte> out, int) override;
+
+private:
+    class Call;
+    const MpiGroup group_;
+    bool broken_ = false;  // a collective failed or was left: the ranks are out of step
+};
+
+// An allgather in pieces of all ranks' bytes; of nothing, a barrier.
+class MpiComm::Call : public Operation {
+public:
+    Call(MpiComm& comm, std::span<const std::byte> in, std::span<std::byte> out,
+         std::unique_ptr<Flight> flight)
+        : comm_(comm),
+          in_(in),
+          out_(out),
+          piece_(std::min(in.size(), std::max<size_t>(1, kMostAtOnce / ranks()))),
+          flight_(*comm.group_.mpi, std::move(flight))
+    {
+        flight_->from.resize(piece_);
+        flight_->to.resize(piece_ * ranks());
+    }
+
+    Result<void> start()
+    {
+        const auto& [mpi, comm] = comm_.group_;
+        if (in_.empty())
+            return mpi->ibarrier(comm, flight_->request);
+        memcpy(flight_->from.data(), in_.data() + done_, now());
+        return mpi->iallgather(flight_->from.data(), static_cast<int>(now()), flight_->to.data(),
+                               comm, flight_->request);
+    }
+
+    Result<Step> step() override
+    {
+        DDS_LET(ended, flight_.ended());
+        if (!ended)
+            return Step::idle;
+        const size_t bytes = now();
+        for (size_t rank = 0; rank < ranks() && bytes; rank++)
+            memcpy(out_.data() + rank * in_.size() + done_, flight_->to.data() + rank * bytes,
+                   bytes);
+        done_ += bytes;
+        if (done_ < in_.size()) {
+            DDS_TRY(start());
+            return Step::moved;
+        }
+        comm_.broken_ = false;
+        flight_.take().reset();
+        return Step::ended;
+    }
+
+private:
+    size_t ranks() const { return static_cast<size_t>(comm_.size()); }
+    size_t now() const { return std::min(piece_, in_.size() - done_); }
+
+    MpiComm& comm_;
+    std::span<const std::byte> in_;
+    std::span<std::byte> out_;
+    size_t piece_, done_ = 0;
+    Underway<Flight> flight_;
+};
+
+Result<std::unique_ptr<Operation>> MpiComm::start_allgather(std::span<const std::byte> in,
+                                                            std::span<std::byte> out, int)
+{
+    DDS_TRY(group_.mpi->usable());
+    if (broken_)
+        return fail(DDS_ERR_STATE, "the MPI communicator: an earlier collective call was not "
+                                   "completed");
+    group_.mpi->reap();
+    auto call = std::make_unique<Call>(*this, in, out, std::make_unique<Flight>(*group_.mpi));
+    DDS_TRY(call->start());
+    broken_ = true;  // until it ended
+    return std::unique_ptr<Operation>(std::move(call));
+}
+
+// Freeing waits for nobody, and MPI_Comm_free should find every rank past its last use: a barrier
+// runs on its own, and the communicator goes when it has ended.  One that is out of step is left to
+// MPI_Finalize.
+MpiComm::~MpiComm()
+{
+    Mpi& mpi = *group_.mpi;
+    if (!mpi.usable() || broken_)
+        return;
+    auto leaving = std::make_unique<Leaving>(mpi, group_.comm);
+    if (mpi.ibarrier(group_.comm, leaving->request))
+        mpi.park(std::move(leaving));
+    mpi.reap();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_ms)
+{
+    if (comm == mpi.table().comm_null)
+        return fail(DDS_ERR_ARG, "the communicator is MPI_COMM_NULL: this rank is not in it");
+    mpi.reap();
+    DDS_LET(rank, mpi.comm_rank(comm));
+    DDS_LET(size, mpi.comm_size(comm));
+    auto started = std::make_unique<Duplicate>(mpi);
+    DDS_TRY(mpi.comm_idup(comm, started->made, started->request));
+    Underway<Duplicate> flight(mpi, std::move(started));
+    Duplication duplication(flight);
+    const Patience patience{.timeout_ms = timeout_ms, .yields = 1000};
+    DDS_LET(waited, wait(duplication, patience));
+    if (waited == Waited::interrupted)
+        return fail_rank(DDS_ERR_INTERRUPTED, rank,
+                         "rank %d was interrupted while the communicator was duplicated", rank);
+    if (waited == Waited::timeout)
+        return fail_rank(DDS_ERR_TIMEOUT, -1,
+                         "rank %d waited %g s for the other ranks to duplicate the communicator; "
+                         "MPI does not tell who is missing",
+                         rank, timeout_ms / 1000.0);
+    const Mpi::Handle made = mpi.value_of(flight.take()->made);
+    DDS_TRY(mpi.comm_return_errors(made));
+    return std::unique_ptr<Comm>(std::make_unique<MpiComm>(mpi, made, rank, size));
+}
+
+}  // namespace dds
