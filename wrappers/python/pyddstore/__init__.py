@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
+    from ._mpi import HAVE_MPI
     from ._pyddstore import PyDDStore, PyDDstoreVarinfo
     from ._request import Request, waitall, waitany
     from ._store import Store
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     __version__: str = _version("pyddstore")
 
 __all__ = [
+    "HAVE_MPI",
     "AccessError",
     "ArgError",
     "BusyError",
@@ -96,6 +98,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "HAVE_MPI": "_mpi",
     "FileComm": "_comm",
     "Info": "_describe",
     "Profile": "_describe",

@@ -56,9 +56,11 @@ class PyDDStore(Opened):
     Raises
     ------
     ValueError
-        The arguments do not fit together.
+        The arguments do not fit together, or the communicator is ``MPI.COMM_NULL``.
     TypeError
         `comm_or_none` is no communicator.
+    RuntimeError
+        It is one of MPI, and MPI was switched off: `HAVE_MPI` is False.
     UnsupportedError
         A rank cannot be reached; the text names it.
 

@@ -28,10 +28,11 @@ class Store(Shards):
 
     Parameters
     ----------
-    comm : None, FileComm or object
-        Who the ranks are.  None: this process alone.  An object with ``rank``, ``size`` and
-        ``allgather(bytes)``, which returns the ranks' values in their order, serves too: an mpi4py
-        communicator, or your launcher's own.  It may be freed afterwards.
+    comm : None, FileComm, mpi4py.MPI.Comm or object
+        Who the ranks are.  None: this process alone.  A communicator of mpi4py, whose MPI the
+        library finds by itself.  An object with ``rank``, ``size`` and ``allgather(bytes)``, which
+        returns the ranks' values in their order, serves too: your launcher's own.  It may be freed
+        afterwards.
     method : int
         How rows move between nodes: 0, 1 or 2 as ``DDS_METHOD_*``; the same on every rank.
     handshake_dir : str or os.PathLike, optional
