@@ -231,6 +231,28 @@ def one_loader_thread(comm, batches=1000):
     store.free()
 
 
+def many_loader_threads(comm):
+    """Threads of a loader fetch batches ahead, whole ones, each into a buffer of its own."""
+    full = everything(comm.size, (4, 2))
+    for method in (0, 1):
+        with pyddstore.PyDDStore(comm, method=method) as store:
+            store.add("x", share(comm.rank, comm.size, (4, 2)))
+            batches = np.random.default_rng(comm.rank).integers(0, len(full), (60, 16))
+            pools = threading.local()
+
+            def fetch(indices, store=store, pools=pools, together=False if method == 0 else None):
+                if not hasattr(pools, "x"):
+                    pools.x = np.empty((16, 4, 2), np.float32)
+                    store.register_recv("x", pools.x)
+                store.get_batch("x", pools.x, indices, together)
+                return pools.x.copy()
+
+            with ThreadPoolExecutor(3) as pool:
+                for indices, batch in zip(batches, pool.map(fetch, batches), strict=True):
+                    assert np.array_equal(batch, full[indices])
+            comm.barrier()
+
+
 def stores_that_are_left(comm):
     """Stores go with their last reference, whatever the other ranks do, and in any order."""
     stores = [pyddstore.PyDDStore(comm) for _ in range(3)]
@@ -279,6 +301,7 @@ ALL = [
     an_error_on_one_rank,
     threads_during_epochs,
     one_loader_thread,
+    many_loader_threads,
     stores_that_are_left,
     a_choice_of_code_paths,
 ]
