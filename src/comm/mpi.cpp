@@ -2,8 +2,12 @@
 // buffers are the library's own, and are parked until MPI has ended.
 #include "comm/mpi.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "base/clock.hpp"
 
 namespace dds {
 namespace {
@@ -32,18 +36,24 @@ struct Duplicate : Flight {
     Mpi::Cell made;
 };
 
-// A communicator of which every rank has let go, once the barrier has ended.
+// A group of which every rank has let go, once the barrier has ended.
 struct Leaving : Flight {
-    Leaving(const Mpi& mpi, Mpi::Handle leaving) : Flight(mpi), comm(leaving) {}
-    const Mpi::Handle comm;
+    Leaving(const MpiGroup& left, bool broken) : Flight(*left.mpi), group(left), broken_(broken) {}
 
     bool reap(const Mpi& mpi) override
     {
         if (!Flight::reap(mpi))
             return false;
-        static_cast<void>(mpi.comm_free(comm));  // nobody is left to hear of it
+        // Nobody is left to hear of an error.  What is out of step may have requests open.
+        static_cast<void>(mpi.comm_free(group.farewell));
+        if (!broken_)
+            static_cast<void>(mpi.comm_free(group.comm));
         return true;
     }
+    const MpiGroup group;
+
+private:
+    const bool broken_;
 };
 
 // Owns a flight until it has ended; parks it otherwise.
@@ -68,24 +78,61 @@ private:
     std::unique_ptr<F> flight_;
 };
 
-class Duplication : public Operation {
+// MPI moves on only while it is called, for the other ranks, too: never away for long.
+class Attentive : public Operation {
 public:
-    explicit Duplication(Underway<Duplicate>& flight) : flight_(flight) {}
-    Result<Step> step() override
+    void park(int64_t ns) override
     {
-        DDS_LET(done, flight_.ended());
-        return done ? Step::ended : Step::idle;
+        if (parks_++ < kYields)
+            sched_yield();
+        else
+            clock::sleep(std::min(ns, kNap));
     }
 
 private:
-    Underway<Duplicate>& flight_;
+    static constexpr int kYields = 200;
+    static constexpr int64_t kNap = 200'000;
+    int parks_ = 0;
+};
+
+// Duplicates the caller's communicator, and that again.
+class Duplication : public Attentive {
+public:
+    Duplication(Mpi& mpi, Mpi::Handle original) : original_(original), made_{&mpi, 0, 0} {}
+
+    Result<Step> step() override
+    {
+        if (!flight_)
+            return start(original_);
+        DDS_LET(done, flight_->ended());
+        if (!done)
+            return Step::idle;
+        const bool first = made_.comm == 0;
+        Mpi::Handle& made = first ? made_.comm : made_.farewell;
+        made = made_.mpi->value_of(flight_->take()->made);
+        flight_.reset();
+        DDS_TRY(made_.mpi->comm_return_errors(made));
+        return first ? start(made) : Step::ended;
+    }
+    const MpiGroup& made() const { return made_; }
+
+private:
+    Result<Step> start(Mpi::Handle from)
+    {
+        auto duplicate = std::make_unique<Duplicate>(*made_.mpi);
+        DDS_TRY(made_.mpi->comm_idup(from, duplicate->made, duplicate->request));
+        flight_.emplace(*made_.mpi, std::move(duplicate));
+        return Step::moved;
+    }
+
+    const Mpi::Handle original_;
+    MpiGroup made_;
+    std::optional<Underway<Duplicate>> flight_;
 };
 
 class MpiComm : public Comm {
 public:
-    MpiComm(Mpi& mpi, Mpi::Handle comm, int rank, int size) : Comm(rank, size), group_{&mpi, comm}
-    {
-    }
+    MpiComm(const MpiGroup& group, int rank, int size) : Comm(rank, size), group_(group) {}
     ~MpiComm() override;
     const char* kind() const override { return "mpi"; }
     const MpiGroup* mpi() const override { return &group_; }
@@ -104,7 +151,7 @@ private:
 };
 
 // An allgather in pieces of all ranks' bytes; of nothing, a barrier.
-class MpiComm::Call : public Operation {
+class MpiComm::Call : public Attentive {
 public:
     Call(MpiComm& comm, std::span<const std::byte> in, std::span<std::byte> out,
          std::unique_ptr<Flight> flight)
@@ -120,7 +167,7 @@ public:
 
     Result<void> start()
     {
-        const auto& [mpi, comm] = comm_.group_;
+        const auto& [mpi, comm, farewell] = comm_.group_;
         if (in_.empty())
             return mpi->ibarrier(comm, flight_->request);
         memcpy(flight_->from.data(), in_.data() + done_, now());
@@ -172,16 +219,15 @@ Result<std::unique_ptr<Operation>> MpiComm::start_allgather(std::span<const std:
     return std::unique_ptr<Operation>(std::move(call));
 }
 
-// Freeing waits for nobody, and MPI_Comm_free should find every rank past its last use: a barrier
-// runs on its own, and the communicator goes when it has ended.  One that is out of step is left to
-// MPI_Finalize.
+// Freeing waits for nobody, and MPI_Comm_free, which may wait, should find every rank past its last
+// use: a barrier runs on its own, and the communicators go when it has ended.
 MpiComm::~MpiComm()
 {
     Mpi& mpi = *group_.mpi;
-    if (!mpi.usable() || broken_)
+    if (!mpi.usable())
         return;
-    auto leaving = std::make_unique<Leaving>(mpi, group_.comm);
-    if (mpi.ibarrier(group_.comm, leaving->request))
+    auto leaving = std::make_unique<Leaving>(group_, broken_);
+    if (mpi.ibarrier(group_.farewell, leaving->request))
         mpi.park(std::move(leaving));
     mpi.reap();
 }
@@ -195,11 +241,8 @@ Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_m
     mpi.reap();
     DDS_LET(rank, mpi.comm_rank(comm));
     DDS_LET(size, mpi.comm_size(comm));
-    auto started = std::make_unique<Duplicate>(mpi);
-    DDS_TRY(mpi.comm_idup(comm, started->made, started->request));
-    Underway<Duplicate> flight(mpi, std::move(started));
-    Duplication duplication(flight);
-    const Patience patience{.timeout_ms = timeout_ms, .yields = 1000};
+    Duplication duplication(mpi, comm);
+    const Patience patience{.timeout_ms = timeout_ms};
     DDS_LET(waited, wait(duplication, patience));
     if (waited == Waited::interrupted)
         return fail_rank(DDS_ERR_INTERRUPTED, rank,
@@ -209,9 +252,7 @@ Result<std::unique_ptr<Comm>> open_mpi(Mpi& mpi, Mpi::Handle comm, int timeout_m
                          "rank %d waited %g s for the other ranks to duplicate the communicator; "
                          "MPI does not tell who is missing",
                          rank, timeout_ms / 1000.0);
-    const Mpi::Handle made = mpi.value_of(flight.take()->made);
-    DDS_TRY(mpi.comm_return_errors(made));
-    return std::unique_ptr<Comm>(std::make_unique<MpiComm>(mpi, made, rank, size));
+    return std::unique_ptr<Comm>(std::make_unique<MpiComm>(duplication.made(), rank, size));
 }
 
 }  // namespace dds

@@ -6,11 +6,13 @@
 
 namespace dds {
 
-// The MPI and the duplicate, whose errors return.  Both are there as long as the Comm is; whoever
-// starts collectives of its own on the duplicate does so where no other is under way, on every rank.
+// The MPI and two duplicates, whose errors return; there as long as the Comm is.  Whoever starts
+// collectives of its own on `comm` does so where no other is under way, on every rank.  `farewell`
+// is for the one barrier in which ranks leave, each when it likes: a rank that missed a collective
+// on `comm` would meet the others in the wrong one there, which MPI may end the program for.
 struct MpiGroup {
     Mpi* mpi;
-    Mpi::Handle comm;
+    Mpi::Handle comm, farewell;
 };
 
 // Collective over the ranks of `comm`.

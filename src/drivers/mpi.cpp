@@ -261,7 +261,7 @@ Result<int> Mpi::rget(void* to, size_t bytes, int target, uint64_t at, Handle wi
     if (requests.full() || bytes > INT_MAX)
         return fail(DDS_ERR_INTERNAL, "MPI_Rget of %zu bytes with %zu requests open", bytes,
                     requests.open());
-    const int slot = requests.free_[requests.left_ - 1];
+    const int slot = requests.next();
     void* request = requests.at(static_cast<size_t>(slot));
     DDS_TRY(call("MPI_Rget", [&](auto mpi) {
         return mpi.rget(to, static_cast<int>(bytes), target, at, win, request);

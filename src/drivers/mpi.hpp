@@ -144,6 +144,7 @@ public:
     size_t slots() const { return free_.size(); }
     size_t open() const { return slots() - left_; }
     bool full() const { return left_ == 0; }
+    int next() const { return free_[left_ - 1]; }  // the slot that the next one takes, unless full
 
 private:
     friend class Mpi;

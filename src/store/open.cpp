@@ -153,7 +153,11 @@ Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout
         return fail(DDS_ERR_INTERRUPTED, "interrupted in dds_init");
     if (waited == Waited::timeout) {
         const std::vector<int> missing = comm.missing();
-        const int rank = missing.empty() ? -1 : missing.front();
+        if (missing.empty())  // MPI does not tell
+            return fail(DDS_ERR_TIMEOUT,
+                        "rank %d waited %lld ms for another rank to come to dds_init", comm.rank(),
+                        static_cast<long long>(timeout_ms));
+        const int rank = missing.front();
         return fail_rank(DDS_ERR_TIMEOUT, rank,
                          "rank %d: rank %d did not come to dds_init within "
                          "%lld ms",
