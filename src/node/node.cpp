@@ -59,6 +59,17 @@ bool Node::died(int rank) const
     return !left || (process > 0 && kill(process, 0) != 0 && errno == ESRCH);
 }
 
+bool Node::lost(int rank) const
+{
+    if (!dead(rank))
+        return false;
+    if (!control_ || died(rank))
+        return true;
+    const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank) - ranks_.begin();
+    return !control_->decided(static_cast<int>(at)) ||
+           control_->ahead(static_cast<int>(at)).value_or(Control::Word{}).op == Control::kGivenUp;
+}
+
 int Node::dead_count() const
 {
     return static_cast<int>(

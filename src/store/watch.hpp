@@ -26,7 +26,7 @@ public:
         if (dead_looks_++ < kLooks)
             return step;
         for (const int rank : node_->ranks())
-            if (node_->dead(rank))
+            if (node_->lost(rank))
                 return fail_rank(DDS_ERR_PEER, rank, "rank %d died or left the store before %s",
                                  rank, call_);
         return step;
