@@ -36,7 +36,7 @@ public:
     Word word(int index) const override;
     std::span<const std::byte> payload(int index) const override;
 
-    bool decided(int index) const;  // its word of this round
+    bool decided(int index) const;  // its word of this round is there
     // What a rank has published for the round after this one already: how it ended its work.
     std::optional<Word> ahead(int index) const;
 

@@ -65,6 +65,16 @@ bool Node::died(int rank) const
     return !left || (process > 0 && kill(process, 0) != 0 && errno == ESRCH);
 }
 
+bool Node::lost(int rank) const
+{
+    if (!dead(rank))
+        return false;
+    if (!control_ || died(rank))
+        return true;
+    const auto next = control_->ahead(index(rank)).value_or(Control::Word{});
+    return absent(rank) || next.op == Control::kGivenUp;
+}
+
 int Node::dead_count() const
 {
     return static_cast<int>(

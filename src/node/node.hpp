@@ -57,6 +57,9 @@ public:
     int pid(int rank) const;    // as seen from here
     bool dead(int rank) const;  // or it has left the store
     bool died(int rank) const;  // its process is gone: it serves no wire any more
+    // It is gone, and does not do its part of the round that we are in.  One that left after it had
+    // done that is missed by nobody.
+    bool lost(int rank) const;
     int dead_count() const;
     bool absent(int rank) const;  // its word of this round is not on the page
 

@@ -44,7 +44,9 @@ Result<void> Store::Adding::run()
             refused = refused || agreement.card<Reached>(rank).refused;
         if (!refused)
             break;
-        // Some rank may not read the callers' memory: then it is copied like any other.
+        // Some rank may not read the callers' memory: then it is copied like any other, and no rank
+        // goes on using it in place.
+        unuse();
         in_place_ = false;
         reached_.refused = 0;
     }

@@ -148,8 +148,6 @@ Result<void> Store::Adding::reach()
         if (!attached && attached.error().code != DDS_ERR_PERM)
             return attached.error();
         reached_.refused = !attached;
-        if (reached_.refused)
-            unuse();
     } else {
         for (Transport* transport : {router.has(Way::shared) ? &router.shared() : nullptr,
                                      router.has(Way::wire) ? router.wire() : nullptr})

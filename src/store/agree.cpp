@@ -136,6 +136,13 @@ Result<void> Agreement::poison(Error why)
     return why;
 }
 
+Result<void> Agreement::abandon(Error why)
+{
+    if (board_)
+        board_->give_up(why.code);
+    return poison(std::move(why));
+}
+
 std::string Agreement::missing() const
 {
     std::string names;

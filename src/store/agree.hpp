@@ -54,6 +54,8 @@ public:
 
     // The call was not completed, and why: returns it.
     Result<void> poison(Error why);
+    // The same in the middle of one, for what goes on between two rounds.
+    Result<void> abandon(Error why);
     bool poisoned() const { return poisoned_.load(std::memory_order_relaxed); }
     Result<void> check_poison() const;
 

@@ -76,7 +76,7 @@ void Assembly::publish(Word word, std::span<const std::byte> payload)
 
 Result<Waited> Assembly::collect(int64_t timeout_ms)
 {
-    WatchNode watched(*round_, &node_, op_name(static_cast<Op>(own_.word.op)), true);
+    WatchNode watched(*round_, &node_, op_name(static_cast<Op>(own_.word.op)));
     return wait(watched, {.timeout_ms = timeout_ms});
 }
 
@@ -96,6 +96,9 @@ void Assembly::give_up(int code)
     for (const int rank : missing())
         heads_[static_cast<size_t>(rank)].word = word;
     round_.reset();
+    // So that nobody of this node waits for us, when we leave, as for one who did its part.
+    if (node_.control())
+        node_.control()->publish(word);
     comm_.give_up({code, -1, "a collective call on a store was given up"});
 }
 

@@ -27,7 +27,7 @@ struct InitCard {
     int32_t shares;  // whether this rank maps the others' memory (DDSTORE_SHM)
     int64_t max_exchange;
     char text[192];
-    StoreId left;  // windows of a freed store that may go now
+    std::array<StoreId, 8> left;  // freed stores whose windows may go now, ascending, then zeros
     NodeCard node;
 };
 constexpr uint32_t kMagic = 0x53534444;  // "DDSS"
@@ -125,15 +125,17 @@ Result<void> compare(std::span<const InitCard> cards)
     return {};
 }
 
-// The ranks are those of a freed store whose windows still stand, and all know it freed.
+// The ranks are those of freed stores whose windows still stand, and all know them freed.  Several at
+// a time: what one rank did not know in time makes up for it in the next dds_init.
 Result<void> free_left(Comm& comm, std::span<const InitCard> cards)
 {
-    const StoreId left = cards[0].left;
-    if (!comm.mpi() || left == StoreId{} ||
-        std::any_of(cards.begin(), cards.end(),
-                    [&](const auto& card) { return card.left != left; }))
-        return {};
-    return MpiWindows::free_parked(left);
+    for (const StoreId& left : cards[0].left)
+        if (comm.mpi() && left != StoreId{} &&
+            std::all_of(cards.begin(), cards.end(), [&](const InitCard& card) {
+                return std::find(card.left.begin(), card.left.end(), left) != card.left.end();
+            }))
+            DDS_TRY(MpiWindows::free_parked(left));
+    return {};
 }
 
 // Whether some rank of the store reads another's rows neither in its own memory nor mapped.
@@ -209,7 +211,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         card.node = prepared->card;
     if (comm->mpi()) {
         comm->mpi()->mpi->reap();
-        card.left = MpiWindows::parked(comm->size());
+        MpiWindows::parked(comm->size(), card.left);
     }
     const int64_t patience =
         options ? given.collective_timeout_ms ? given.collective_timeout_ms : options->collective_ms

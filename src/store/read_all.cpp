@@ -71,7 +71,7 @@ Result<void> Store::exchange_rows(Variable* v, Result<void> mine, int64_t n, con
     const Copied copied = copy_mapped(*v, n, rows, out);
     auto moved = contain([&] { return exchange->run(longest, collective_ms()); });
     if (!moved)
-        return agreement_->poison(std::move(moved).error());
+        return agreement_->abandon(std::move(moved).error());
     count_rows(reader, *v, n - exchange->rows(), copied.own);
     const auto wired = static_cast<uint64_t>(exchange->rows());
     static_cast<Counters*>(reader.counters)->add(DDS_PATH_MPI, wired, wired * v->mapped.row);

@@ -12,9 +12,8 @@ namespace dds {
 
 class WatchNode final : public Operation {
 public:
-    // `round`: an operation in which a rank that left takes part where its word is on the page.
-    WatchNode(Operation& inner, const Node* node, const char* call, bool round = false)
-        : inner_(inner), node_(node), call_(call), round_(round)
+    WatchNode(Operation& inner, const Node* node, const char* call)
+        : inner_(inner), node_(node), call_(call)
     {
     }
 
@@ -24,7 +23,7 @@ public:
         if (step != Step::idle || !node_ || node_->dead_count() == 0)
             return step;
         for (const int rank : node_->ranks())
-            if (node_->dead(rank) && gone(rank))
+            if (node_->lost(rank) && gone(rank))
                 return fail_rank(DDS_ERR_PEER, rank, "rank %d died or left the store before %s",
                                  rank, call_);
         return step;
@@ -37,10 +36,8 @@ private:
 
     bool gone(int rank)
     {
-        if (round_ && node_->absent(rank))
+        if (!node_->died(rank) || node_->absent(rank))
             return true;
-        if (!node_->died(rank))
-            return false;  // it left, and may have done its part before
         const int64_t now = clock::now();
         died_ = died_ ? died_ : now;
         return now - died_ > kGrace;
@@ -49,7 +46,6 @@ private:
     Operation& inner_;
     const Node* node_;
     const char* call_;
-    const bool round_;
     int64_t died_ = 0;  // when that was seen first
 };
 

@@ -156,8 +156,8 @@ void WireRead::abandon(const Error& why)
                 part.batch.fail_run(run, why);
         part.done = true;
     }
-    conclude();
     error_ = why;
+    conclude();
 }
 
 void WireRead::conclude()
@@ -168,7 +168,9 @@ void WireRead::conclude()
     Reader* reader = Readers::mine();
     Counters* counters = reader ? store_.counters().of(*reader) : nullptr;
     const size_t row = variable_->mapped.row;
+    uint64_t held = 0;
     for (const Part& part : parts_) {
+        held += part.batch.held;
         if (error_.code == DDS_SUCCESS && part.batch.error.code != DDS_SUCCESS)
             error_ = part.batch.error;
         uint64_t rows = 0, bytes = 0;
@@ -191,6 +193,9 @@ void WireRead::conclude()
         counters->add(DDS_PATH_SHM, static_cast<uint64_t>(copied_.others),
                       static_cast<uint64_t>(copied_.others) * row);
     }
+    if (held)
+        error_.text += "; MPI may still write to the buffer of this read: keep it until "
+                       "quarantined_bytes of dds_stats is 0, or until MPI_Finalize";
     if (variable_->mapped.profiled) {
         variable_->calls.fetch_add(1, std::memory_order_relaxed);
         variable_->rows_read.fetch_add(static_cast<uint64_t>(n_), std::memory_order_relaxed);

@@ -28,7 +28,7 @@ public:
 
     Result<Step> step() override;  // never fails: the end has the result
     bool ended() const { return ended_; }
-    // Nothing lands in `out` after it; rows that are not there get `why`.
+    // Rows that are not there get `why`, which tells where something may still land in `out`.
     void abandon(const Error& why);
     void time_out();                                // abandon for the deadline of reads
     const Error& result() const { return error_; }  // code DDS_SUCCESS: all rows are there

@@ -11,6 +11,12 @@ constexpr size_t kStaged = 16 << 10;            // longer runs go straight to th
 constexpr uint64_t kPiece = uint64_t{1} << 30;  // of one MPI_Rget; an int must hold it
 constexpr int kLooks = 100;  // steps without progress before a dead owner is given up
 
+Error died(uint32_t peer)
+{
+    return fail_rank(DDS_ERR_PEER, static_cast<int>(peer),
+                     "rank %u died, and its rows are read over MPI", peer);
+}
+
 }  // namespace
 
 // Requests under way, and the memory where short runs land: kept for the next batch, or until they
@@ -170,7 +176,7 @@ Result<void> MpiWire::sync() { return windows_->sync(); }
 
 void MpiWire::tell(dds_stats_t& stats) const
 {
-    mpi_.reap();
+    mpi_.reap();  // as it is now, and not when MPI was last called
     stats.windows += windows_->count();
     stats.staged_bytes += staged_.load(std::memory_order_relaxed);
     stats.quarantined_bytes += Flight::quarantined;
@@ -232,6 +238,11 @@ void MpiWire::launch(Flight& flight, Batch& batch)
         auto& from = flight.windows[flight.next];
         if (run.code != Run::kOpen) {  // it failed meanwhile
             flight.next++;
+            continue;
+        }
+        // Open MPI never comes back from a read of a process that is gone.
+        if (node_->died(static_cast<int>(run.from.peer))) {
+            batch.fail_run(run, died(run.from.peer));
             continue;
         }
         if (!from)
@@ -303,9 +314,7 @@ void MpiWire::give_up_dead(Flight& flight, Batch& batch)
         return;
     for (Run& run : batch.runs)
         if (run.code == Run::kOpen && node_->died(static_cast<int>(run.from.peer)))
-            batch.fail_run(
-                run, fail_rank(DDS_ERR_PEER, static_cast<int>(run.from.peer),
-                               "rank %u died, and its rows are read over MPI", run.from.peer));
+            batch.fail_run(run, died(run.from.peer));
 }
 
 bool MpiWire::progress(Batch& batch)
@@ -332,7 +341,7 @@ void MpiWire::abandon(Batch& batch)
     uint64_t direct = 0;
     for (const Flight::Slot& slot : flight->slots)
         direct += slot.staged ? 0 : slot.bytes;
-    flight->direct = direct;
+    flight->direct = batch.held = direct;
     flight->lost = lost_;
     Flight::quarantined += direct;
     ++*lost_;

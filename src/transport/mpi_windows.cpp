@@ -143,15 +143,17 @@ void MpiWindows::park()
     mpi.reap();
 }
 
-StoreId MpiWindows::parked(int size)
+void MpiWindows::parked(int size, std::span<StoreId> known)
 {
-    StoreId least{};
-    const std::lock_guard lock(mutex);
-    for (const auto& each : stores())
-        if (each->left_ && each->comm_->size() == size &&
-            (least == StoreId{} || each->store_ < least))
-            least = each->store_;
-    return least;
+    std::vector<StoreId> all;
+    {
+        const std::lock_guard lock(mutex);
+        for (const auto& each : stores())
+            if (each->left_ && each->comm_->size() == size)
+                all.push_back(each->store_);
+    }
+    std::sort(all.begin(), all.end());
+    std::copy_n(all.begin(), std::min(all.size(), known.size()), known.begin());
 }
 
 Result<void> MpiWindows::free_parked(const StoreId& store)

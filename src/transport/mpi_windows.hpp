@@ -4,7 +4,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "comm/mpi.hpp"
@@ -33,8 +35,9 @@ public:
     Result<void> free_unused();  // collective
     void park();                 // the store is freed; local
 
-    // A store of so many ranks of which all have freed it, or zeros: what a rank tells in dds_init.
-    static StoreId parked(int size);
+    // Stores of so many ranks that all of them have freed, the least that there is room for, in order:
+    // what a rank tells in dds_init.
+    static void parked(int size, std::span<StoreId> known);
     // All ranks of that store told the same: what is left of it goes.  Collective.
     static Result<void> free_parked(const StoreId& store);
 
@@ -51,7 +54,7 @@ private:
     const MpiGroup group_;
     std::vector<std::shared_ptr<MpiWindow>> all_;
     std::unique_ptr<Mpi::Cell> barrier_;  // of the ranks that have freed the store
-    bool left_ = false;                   // and it has ended: nobody reads any more
+    std::atomic<bool> left_{false};       // and it has ended: nobody reads any more
 };
 
 }  // namespace dds

@@ -37,6 +37,7 @@ struct Batch {
     std::vector<Run> runs;
     size_t ended = 0;
     Error error{DDS_SUCCESS, -1, {}};  // the first run's that failed
+    uint64_t held = 0;                 // bytes that a transfer which was given up may still write
     struct State {
         virtual ~State() = default;
     };
@@ -111,7 +112,8 @@ public:
 
     virtual Result<void> post(Batch& batch) = 0;
     virtual bool progress(Batch& batch) = 0;  // true when all runs ended
-    virtual void abandon(Batch& batch) = 0;   // after it no byte lands in the caller's memory
+    // After it no byte lands in the caller's memory, but for batch.held where a wire cannot cancel.
+    virtual void abandon(Batch& batch) = 0;
 };
 
 }  // namespace dds

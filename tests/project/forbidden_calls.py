@@ -39,7 +39,7 @@ RULES = [
     (r'"/tmp|"/var/tmp|"/dev/shm', (), "no file with a fixed name where others may plant one"),
     (CALL.format("shm_open|shmget|mkstemp"), (), "no named shared memory: sealed memfds"),
     (r"\b(try|catch)\b(?=\s*[({])",
-     ("api/", "memory/fill", "node/watcher", "comm/helper", "store/add"),
+     ("api/", "memory/fill", "node/watcher", "comm/helper", "store/contain"),
      "exceptions end at the door, where a thread is started and where all ranks must hear of it"),
     (r"\bthrow\b", ("api/",), "what can fail returns Result<T>"),
 ]
