@@ -130,17 +130,23 @@ Result<void> Store::Adding::expose()
 {
     variable_->in_place = in_place_;
     use();
-    return in_place_ ? Result<void>() : show();
+    if (!in_place_)
+        DDS_TRY(show());
+    if (Transport* wire = store_.router_->collective()) {
+        together_ = not_attached(*wire);
+        DDS_TRY(wire->ready());
+    }
+    return {};
 }
 
 Result<void> Store::Adding::reach()
 {
-    DDS_FAILPOINT("add.reach");
     Router& router = *store_.router_;
     // First what all ranks do together: nothing fails before it that the others have not heard of.
     if (Transport* wire = router.collective())
-        DDS_TRY(wire->attach(not_attached(*wire), patience()));
-    else
+        DDS_TRY(wire->attach(together_, patience()));
+    DDS_FAILPOINT("add.reach");
+    if (!router.collective())
         DDS_TRY(expose());
     if (in_place_) {
         const auto attached =

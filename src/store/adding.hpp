@@ -46,6 +46,7 @@ private:
     VariableCard card_{};
     std::vector<int64_t> rows_;   // a rank
     std::vector<Placed> placed_;  // a rank
+    std::vector<Transport::Attach> together_;  // what all ranks attach at once
     std::shared_ptr<Variable> variable_;
     bool in_place_ = false;
     bool used_ = false;  // uses_ counts it

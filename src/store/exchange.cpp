@@ -64,6 +64,19 @@ struct Exchange::Memory {
     Sides ask, serve;
 };
 
+// Once the rounds have begun the others rely on us: what a round may need is taken before.
+void Exchange::reserve()
+{
+    const size_t ranks = memory_->wanted.size();
+    const auto rows = static_cast<size_t>(std::max<int64_t>(rounds_.rows, 1));
+    const size_t bytes = rounds_.rows ? rows * rounds_.row : rounds_.part;
+    memory_->each.count.assign(ranks, sizeof(int64_t));
+    for (Sides* side : {&memory_->ask, &memory_->serve}) {
+        side->number_data.reserve(ranks * rows);
+        side->row_data.reserve(ranks * bytes);
+    }
+}
+
 Exchange::Exchange(Comm& comm, const Node& node, const Variable& variable, size_t most_bytes)
     : comm_(comm),
       node_(node),
@@ -79,6 +92,7 @@ void Exchange::ask(int64_t n, const int64_t* rows, std::byte* out)
     const Variable& v = variable_;
     const Partition& partition = *v.partition;
     out_ = out;
+    reserve();
     std::vector<int32_t> owner(static_cast<size_t>(n), -1);
     for (int64_t i = 0; i < n; i++) {
         const int shard = partition.shard(rows[i]);
@@ -108,7 +122,6 @@ Result<void> Exchange::run(int64_t longest, int64_t timeout_ms)
         return {};
     auto& [wanted, serving, each, ask, serve] = *memory_;
     const size_t ranks = wanted.size();
-    each.count.assign(ranks, sizeof(int64_t));
     each.lay_out();
     DDS_TRY(move(parts(wanted, each), parts(serving, each), memory_, timeout_ms));
     for (int64_t round = 0, rounds = rounds_.count(longest); round < rounds; round++) {

@@ -26,6 +26,7 @@ private:
     struct Sides;
     struct Memory;
 
+    void reserve();
     Result<void> pack(int64_t round, Sides& serve) const;
     void scatter(int64_t round, const Sides& ask) const;
     Result<void> move(const Comm::Parts& from, const Comm::Parts& to,

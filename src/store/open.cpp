@@ -229,13 +229,14 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     auto& node = store->node_;
     node = Node::start(nodes, rank);
     mine = [&]() -> Result<void> {
-        DDS_FAILPOINT("init.meet");
-        DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
-        // Of its own, so that what it does there need not be in step with others on the same.
+        // Of its own, so that what it does there need not be in step with others on the same; first,
+        // while nothing can have failed that the others have not heard of.
         if (const MpiGroup* group = comm->mpi(); group && wired(cards)) {
             DDS_LET(own, open_mpi(*group->mpi, group->comm, static_cast<int>(patience)));
             store->comm_ = std::move(own);
         }
+        DDS_FAILPOINT("init.meet");
+        DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
         DDS_LET(router, Router::open(*node, store->comm_, store->options_.share, wired(cards)));
         store->router_ = std::move(router);
         uint64_t incarnation = 0;

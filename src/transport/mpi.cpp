@@ -117,6 +117,12 @@ Result<void> MpiWire::expose(uint32_t segment, std::span<const std::byte> own, K
     return {};
 }
 
+Result<void> MpiWire::ready()
+{
+    windows_->ready();
+    return {};
+}
+
 Result<void> MpiWire::attach(std::span<const Attach> segments, int64_t)
 {
     newest_.reset();

@@ -25,6 +25,7 @@ public:
 
     Result<void> expose(uint32_t segment, const Block& block, Key& key) override;
     Result<void> expose(uint32_t segment, std::span<const std::byte> own, Key& key) override;
+    Result<void> ready() override;
     Result<void> attach(std::span<const Attach> segments, int64_t timeout_ms) override;
     bool attached(uint32_t peer, uint32_t segment) const override;
     void detach(uint32_t peer, uint32_t segment) override;

@@ -80,14 +80,21 @@ std::shared_ptr<MpiWindows> MpiWindows::open(const StoreId& store, std::shared_p
     return windows;
 }
 
+void MpiWindows::ready()
+{
+    if (!next_)
+        next_ = std::make_shared<MpiWindow>();
+    all_.reserve(all_.size() + 1);
+}
+
 Result<std::shared_ptr<MpiWindow>> MpiWindows::add(std::span<std::byte> memory,
                                                    std::shared_ptr<const void> keep, int segments)
 {
-    auto window = std::make_shared<MpiWindow>();
+    ready();
+    auto window = std::move(next_);
     window->keep = std::move(keep);
     window->bytes = memory.size();
     window->live = segments;
-    all_.reserve(all_.size() + 1);
     DDS_LET(handle, group_.mpi->win_create(memory.data(), memory.size(), group_.comm));
     window->handle = handle;
     all_.push_back(window);

@@ -28,6 +28,7 @@ public:
     static std::shared_ptr<MpiWindows> open(const StoreId& store, std::shared_ptr<Comm> comm);
 
     size_t count() const { return all_.size(); }
+    void ready();  // take the memory that the next add() needs
     // Collective: one window more, of this rank's memory, under its lock for life.
     Result<std::shared_ptr<MpiWindow>> add(std::span<std::byte> memory,
                                            std::shared_ptr<const void> keep, int segments);
@@ -53,6 +54,7 @@ private:
     std::shared_ptr<Comm> comm_;
     const MpiGroup group_;
     std::vector<std::shared_ptr<MpiWindow>> all_;
+    std::shared_ptr<MpiWindow> next_;
     std::unique_ptr<Mpi::Cell> barrier_;  // of the ranks that have freed the store
     std::atomic<bool> left_{false};       // and it has ended: nobody reads any more
 };

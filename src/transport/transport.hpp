@@ -82,6 +82,9 @@ public:
     // collective calls.
     virtual bool patient() const { return false; }
 
+    // Take what attach() will need, before the others rely on our coming to it.
+    virtual Result<void> ready() { return {}; }
+
     // The readers' side, once a segment.
     struct Attach {
         uint32_t peer;
