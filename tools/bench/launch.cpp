@@ -12,11 +12,12 @@
 
 #include "control.hpp"
 #include "limit_exchange.hpp"
+#include "lines.hpp"
 
 namespace bench {
 namespace {
 
-pid_t start(int argc, char** argv, int rank, int control, const std::string& dir)
+pid_t start(int argc, char** argv, int rank, const std::string& control, const std::string& dir)
 {
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -26,7 +27,7 @@ pid_t start(int argc, char** argv, int rank, int control, const std::string& dir
     if (getppid() != parent)  // it died before the line above
         _exit(kFailed);
     std::vector<std::string> more = {
-        "--as-rank", std::to_string(rank), "--control", std::to_string(control), "--dir", dir};
+        "--as-rank", std::to_string(rank), "--control", control, "--dir", dir};
     std::vector<char*> args(argv, argv + argc);
     for (std::string& arg : more)
         args.push_back(arg.data());
@@ -40,32 +41,30 @@ volatile sig_atomic_t stopped = 0;
 void stop_on_signals()
 {
     struct sigaction action = {};
-    action.sa_handler = [](int) { stopped = 1; };  // no SA_RESTART: wait() returns
+    action.sa_handler = [](int) { stopped = 1; };
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal, &action, nullptr);
 }
 
-// Waits for all; when one fails or we are told to stop the others are ended, since they would wait
-// for it.  Rank 0 knows the result.
-int wait_for(std::vector<pid_t> ranks, bool failed)
+// Waits for all and takes their lines; when one fails or we are told to stop the others are ended,
+// since they would wait for it.  Whether all went well.
+bool wait_for(std::vector<pid_t> ranks, bool failed, Lines& lines,
+              const std::function<void(const Line&)>& use)
 {
-    const pid_t first = ranks.empty() ? 0 : ranks[0];
-    int result = kFailed;
+    constexpr int kLookMs = 100;
     while (!ranks.empty()) {
         if (failed || stopped)
             for (const pid_t rank : ranks)
                 kill(rank, SIGKILL);
+        lines.take(kLookMs, use);
         int status;
-        const pid_t rank = wait(&status);
-        if (rank < 0)
-            continue;
-        std::erase(ranks, rank);
-        const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
-        failed |= code == kFailed;
-        if (rank == first)
-            result = code;
+        for (pid_t rank; (rank = waitpid(-1, &status, WNOHANG)) > 0;) {
+            std::erase(ranks, rank);
+            failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        }
     }
-    return failed || stopped ? kFailed : result;
+    lines.take(0, use);
+    return !failed && !stopped;
 }
 
 }  // namespace
@@ -76,8 +75,10 @@ int launch(const Options& options, int argc, char** argv)
     if (!mkdtemp(dir.data()))
         die("no directory %s: %s", dir.c_str(), strerror(errno));
     stop_on_signals();
+    Report report(options);
+    Lines lines(dir);
     const int64_t most = *std::max_element(options.batches.begin(), options.batches.end());
-    const int control =
+    const std::string control =
         make_control(options.what == "get_batch_all" ? Exchange::bytes(options.ranks, most) : 0);
     std::vector<pid_t> ranks;
     for (int rank = 0; rank < options.ranks; rank++) {
@@ -87,10 +88,11 @@ int launch(const Options& options, int argc, char** argv)
             break;
         }
     }
-    const int result = wait_for(ranks, static_cast<int>(ranks.size()) < options.ranks);
+    const bool well = wait_for(ranks, static_cast<int>(ranks.size()) < options.ranks, lines,
+                               [&](const Line& line) { report.add(line); });
     std::error_code ignored;
     std::filesystem::remove_all(dir, ignored);
-    return result;
+    return well ? report.finish() : kFailed;
 }
 
 }  // namespace bench

@@ -206,7 +206,7 @@ Options parse(int argc, char** argv)
         case kSeed: o.seed = static_cast<uint64_t>(number("seed", optarg, 0, INT64_MAX)); break;
         case kAll: o.all = true; break;
         case kRank: o.rank = static_cast<int>(number("as-rank", optarg, 0, kMostRanks)); break;
-        case kControl: o.control = static_cast<int>(number("control", optarg, 0, 1 << 20)); break;
+        case kControl: o.control = optarg; break;
         case kDir: o.dir = optarg; break;
         case 'h':
         case kHelpId: fputs(kHelp, stdout); exit(0);

@@ -25,8 +25,7 @@ struct Options {
 
     // Set by the launcher for the ranks that it starts.
     int rank = -1;
-    int control = -1;
-    std::string dir;
+    std::string control, dir;
 };
 
 // Prints and exits for --help and for what it does not understand.

@@ -1,13 +1,13 @@
 #include "rank.hpp"
 
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
 #include "cases.hpp"
+#include "lines.hpp"
 
 namespace bench {
 namespace {
@@ -49,28 +49,24 @@ void progress(const Options& options, size_t row, int64_t batch, int done, int a
                 options.what.c_str(), row, static_cast<long long>(batch));
 }
 
-int measure_all(Rank& rank, const Named& what)
+void measure_all(Rank& rank, const Named& what)
 {
     const Options& options = rank.options;
-    std::unique_ptr<Report> report;
-    if (rank.me == 0 && what.printed)
-        report =
-            std::make_unique<Report>(options, options.what == "threads" ? 2 : rank.readers.size());
     int done = 0;
     const int all = static_cast<int>(options.rows.size() * options.batches.size());
     for (const int64_t batch : options.batches)
         for (const size_t row : options.rows) {
             progress(options, row, batch, done++, all);
-            const Line line = what.run(rank, row, batch);
-            if (report)
-                report->add(line);
+            Line line = what.run(rank, row, batch);
+            line.readers = options.what == "threads" ? 2 : rank.readers.size();
+            if (rank.me == 0 && what.printed)
+                Lines::send(options.dir, line);
         }
-    return report ? report->finish() : 0;
 }
 
 }  // namespace
 
-int run_rank(const Options& options)
+void run_rank(const Options& options)
 {
     setpriority(PRIO_PROCESS, 0, -20);  // where it is allowed: fewer runs are repeated
     Control& control = map_control(options.control);
@@ -90,13 +86,12 @@ int run_rank(const Options& options)
              "dds_comm_file");
         must(dds_init(rank.comm, nullptr, &rank.store), "dds_init");
     }
-    const int status = measure_all(rank, what);
+    measure_all(rank, what);
     rank.all.meet();
     if (what.stored) {
         must(dds_free(&rank.store), "dds_free");
         must(dds_comm_free(&rank.comm), "dds_comm_free");
     }
-    return status;
 }
 
 }  // namespace bench

@@ -5,6 +5,6 @@
 
 namespace bench {
 
-int run_rank(const Options& options);  // the exit status
+void run_rank(const Options& options);  // or exits with kFailed
 
 }  // namespace bench
