@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "content.hpp"
+#include "control.hpp"
 
 namespace bench {
 namespace {
@@ -17,13 +18,9 @@ namespace {
 constexpr size_t kAlignment = 8;  // of a shard, at least
 constexpr size_t kProof = 256;    // bytes compared at its begin and its end
 
-struct Mapping {
-    const char *begin, *end;
-};
-
-std::vector<Mapping> shared_mappings()
+std::vector<Mapped> shared_mappings()
 {
-    std::vector<Mapping> list;
+    std::vector<Mapped> list;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
         uintptr_t begin, end;
@@ -48,7 +45,7 @@ bool holds(const char* at, size_t bytes, const Proof& proof)
 }
 
 // Only pages that are there: to look at a hole would fill it.
-std::vector<unsigned char> pages_of(const Mapping& mapping, size_t page)
+std::vector<unsigned char> pages_of(const Mapped& mapping, size_t page)
 {
     const size_t bytes = static_cast<size_t>(mapping.end - mapping.begin);
     std::vector<unsigned char> there(bytes / page);
@@ -57,7 +54,7 @@ std::vector<unsigned char> pages_of(const Mapping& mapping, size_t page)
     return there;
 }
 
-const char* search(const Mapping& mapping, size_t bytes, const Proof& proof)
+const char* search(const Mapped& mapping, size_t bytes, const Proof& proof)
 {
     static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const auto there = pages_of(mapping, page);
@@ -90,13 +87,21 @@ const char* find_shard(uint64_t seed, uint64_t from, size_t bytes, const char* o
     Proof proof{std::string(part, '\0'), std::string(part, '\0')};
     fill(seed, from, part, proof.first.data());
     fill(seed, from + bytes - part, part, proof.last.data());
-    for (const Mapping& mapping : shared_mappings()) {
+    for (const Mapped& mapping : shared_mappings()) {
         if (own >= mapping.begin && own + own_bytes <= mapping.end)
             continue;
         if (const char* at = search(mapping, bytes, proof))
             return at;
     }
     return nullptr;
+}
+
+Mapped mapping_of(const char* at)
+{
+    for (const Mapped& mapping : shared_mappings())
+        if (at >= mapping.begin && at < mapping.end)
+            return mapping;
+    die("the rows of this rank are in no shared mapping");
 }
 
 }  // namespace bench

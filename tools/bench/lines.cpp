@@ -34,7 +34,7 @@ Line parsed(const std::string& text)
 // Open for writing too: it has no end before this has.
 Lines::Lines(const std::string& dir) : fd_(-1)
 {
-    if (mkfifo(pipe_in(dir).c_str(), 0600) == 0)
+    if (mkfifo(pipe_in(dir).c_str(), 0600) == 0 || errno == EEXIST)
         fd_ = open(pipe_in(dir).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (fd_ < 0)
         die("no pipe %s: %s", pipe_in(dir).c_str(), strerror(errno));
