@@ -84,18 +84,18 @@ void Mpi::reap()
 {
     if (!usable())
         return;
-    std::vector<std::unique_ptr<Parked>> ended;  // goes without the lock: it may park what it held
+    std::vector<std::unique_ptr<Parked>> ended;  // they go after the lock: what they hold may park
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return;
-    std::erase_if(parked_, [&](auto& parked) {
+    for (auto& parked : parked_) {
         const size_t bytes = parked->bytes();
         if (!parked->reap(*this))
-            return false;
+            continue;
         all_parked -= bytes;
         ended.push_back(std::move(parked));
-        return true;
-    });
+    }
+    std::erase(parked_, nullptr);
 }
 
 size_t Mpi::parked_bytes() { return all_parked; }

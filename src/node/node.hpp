@@ -63,6 +63,9 @@ public:
     int dead_count() const;
     bool absent(int rank) const;  // its word of this round is not on the page
 
+    // More ranks than processors: one that spins keeps the one that it waits for from running.
+    bool crowded() const { return crowded_; }
+
     // NULL for one rank alone on its node.
     Control* control() { return control_.get(); }
 
@@ -97,6 +100,7 @@ private:
     Result<void> check(const Message& message, int rank) const;
 
     int rank_;
+    bool crowded_ = false;
     std::array<unsigned char, 16> store_;
     std::vector<int> ranks_;
     std::map<int, std::unique_ptr<Peer>> peers_;

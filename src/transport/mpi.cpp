@@ -238,6 +238,7 @@ Result<void> MpiWire::post(Batch& batch)
 // Start what there is room for.
 void MpiWire::launch(Flight& flight, Batch& batch)
 {
+    const bool losses = node_->dead_count() > 0;
     while (flight.next < batch.runs.size() && !flight.requests.full()) {
         Run& run = batch.runs[flight.next];
         Flight::Progress& progress = flight.runs[flight.next];
@@ -247,10 +248,13 @@ void MpiWire::launch(Flight& flight, Batch& batch)
             continue;
         }
         // Open MPI never comes back from a read of a process that is gone.
-        if (node_->died(static_cast<int>(run.from.peer))) {
+        if (losses && node_->died(static_cast<int>(run.from.peer))) {
             batch.fail_run(run, died(run.from.peer));
             continue;
         }
+        if (!from && flight.next > 0 && batch.runs[flight.next - 1].from.peer == run.from.peer &&
+            batch.runs[flight.next - 1].from.segment == run.from.segment)
+            from = flight.windows[flight.next - 1];  // runs come grouped: no lock for each
         if (!from)
             from = window(run.from.peer, run.from.segment);
         const bool staged = run.bytes <= kStaged;

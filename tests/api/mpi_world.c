@@ -8,20 +8,31 @@
 
 static mpi_world_t world;
 static bool finished;
+static const char *chosen;
+static int chosen_level = -1;
 
 bool under_mpi(void) { return getenv("DDS_TEST_MPI") != NULL; }
+
+void mpi_use(const char *library, int level)
+{
+    chosen = library;
+    chosen_level = level;
+}
+
+static const char *library(void) { return chosen ? chosen : getenv("DDS_TEST_MPI"); }
 
 static void must(bool right, const char *what, const char *detail)
 {
     if (right)
         return;
-    fprintf(stderr, "%s: %s: %s\n", getenv("DDS_TEST_MPI"), what, detail ? detail : "failed");
+    fprintf(stderr, "%s: %s: %s\n", library() ? library() : "no MPI", what,
+            detail ? detail : "failed");
     exit(1);
 }
 
 static void load(void)
 {
-    const char *path = getenv("DDS_TEST_MPI");
+    const char *path = library();
     must(path != NULL, "DDS_TEST_MPI", "is not set");
     world.library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     must(world.library != NULL, "dlopen", dlerror());
@@ -74,9 +85,9 @@ const mpi_world_t *mpi_world(void)
     int (*init)(int *, char ***, int, int *) = NULL;
     *(void **)&init = mpi_function("MPI_Init_thread");
     const int unit = flavour();
-    const char *wanted = getenv("DDS_TEST_MPI_LEVEL");
-    must(init(NULL, NULL, (wanted ? atoi(wanted) : 3) * unit, &world.level) == 0, "MPI_Init_thread",
-         NULL);
+    const char *text = getenv("DDS_TEST_MPI_LEVEL");
+    const int wanted = chosen_level >= 0 ? chosen_level : text ? atoi(text) : 3;
+    must(init(NULL, NULL, wanted * unit, &world.level) == 0, "MPI_Init_thread", NULL);
     world.level = unit == 1024 ? world.level >> 10 > 2 ? 3 : world.level >> 10 : world.level;
     atexit(mpi_finish);
     return &world;

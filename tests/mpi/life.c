@@ -214,6 +214,27 @@ static void ranks_may_free_in_any_order_and_at_any_time(void **state)
     ok(dds_comm_free(&last));
 }
 
+/* Its windows wait for the other ranks, and go in MPI_Finalize with the last hold on their
+ * communicator. */
+static void a_store_that_one_rank_frees_first_ends_in_order(void **state)
+{
+    (void)state;
+    setenv("DDSTORE_SHM", "0", 1);
+    dds_comm_t comm = comm_of_world();
+    const int32_t mine = my_rank;
+    int32_t out = -1;
+    ok(dds_init(comm, NULL, &store));
+    ok(dds_add(store, "x", 1, 1, DDS_INT32, &mine, NULL));
+    ok(dds_get(store, "x", (my_rank + 1) % ranks, 1, &out, sizeof out));
+    assert_int_equal(out, (my_rank + 1) % ranks);
+    ok(dds_comm_barrier(comm));
+    if (my_rank != 0)
+        sleep_ms(200);
+    ok(dds_free(&store));
+    ok(dds_comm_free(&comm));
+    mpi_finish();
+}
+
 static void a_child_cannot_use_the_parents_mpi(void **state)
 {
     (void)state;
@@ -351,6 +372,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_rank_that_comes_after_the_others_left_is_timed_out_too),
         cmocka_unit_test(a_rank_that_never_duplicates_leaves_a_timeout_and_no_hang),
         cmocka_unit_test(ranks_may_free_in_any_order_and_at_any_time),
+        cmocka_unit_test(a_store_that_one_rank_frees_first_ends_in_order),
         cmocka_unit_test(a_child_cannot_use_the_parents_mpi),
         cmocka_unit_test(a_thread_may_load_while_the_main_thread_waits_at_any_level),
         cmocka_unit_test(threads_take_turns_at_any_level),

@@ -14,6 +14,13 @@ Buffer::Buffer(size_t bytes) : bytes_(std::max<size_t>(bytes, 1))
     data_ = static_cast<char*>(memory);
 }
 
+MpiShards mpi_shards(const Rank& rank, const Variable& variable)
+{
+    const auto first = static_cast<size_t>(variable.first()[static_cast<size_t>(rank.me)]);
+    return {variable.first().data(), rank.options.ranks, rank.me, variable.row(),
+            variable.own() - first * variable.row()};
+}
+
 Job make_job(const Variable& variable, int64_t n, uint64_t seed)
 {
     return {variable.total(), variable.row(), n, variable.content(), nullptr, Random(seed)};

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include "limit_mpi.hpp"
 #include "report.hpp"
 #include "variable.hpp"
 
@@ -16,6 +17,9 @@ Line read_threads(Rank&, size_t row, int64_t batch);  // threads
 Line read_all(Rank&, size_t row, int64_t batch);      // get_batch_all
 Line add_rows(Rank&, size_t row, int64_t batch);      // add
 Line kernels(Rank&, size_t row, int64_t batch);       // the table that the library's rules are from
+
+// What the limit of an MPI reads; with all that it needs of the ranks.
+MpiShards mpi_shards(const Rank& rank, const Variable& variable);
 
 // Memory that is there before the clock starts.
 class Buffer {

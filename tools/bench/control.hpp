@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "team.hpp"
 
@@ -13,9 +14,11 @@ struct Control {
     char* channels() { return reinterpret_cast<char*>(this + 1); }
 };
 
-// A descriptor that the ranks inherit, or exits; `channels` bytes come after the page.
-int make_control(size_t channels);
-Control& map_control(int fd);
+// The file where ranks find it, or exits; `channels` bytes come after the page.  Ranks that we start
+// inherit it; those of an mpirun find it in `dir`.
+std::string make_control(size_t channels);
+std::string make_control(const std::string& dir, size_t channels);
+Control& map_control(const std::string& file);
 
 [[noreturn, gnu::format(printf, 1, 2)]] void die(const char* format, ...);
 

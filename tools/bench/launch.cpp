@@ -1,5 +1,6 @@
 #include "launch.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -7,90 +8,195 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <filesystem>
 
 #include "control.hpp"
 #include "limit_exchange.hpp"
+#include "lines.hpp"
+#include "mpi_job.hpp"
 
 namespace bench {
 namespace {
 
-pid_t start(int argc, char** argv, int rank, int control, const std::string& dir)
-{
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child)
-        return child;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)  // it died before the line above
-        _exit(kFailed);
-    std::vector<std::string> more = {
-        "--as-rank", std::to_string(rank), "--control", std::to_string(control), "--dir", dir};
-    std::vector<char*> args(argv, argv + argc);
-    for (std::string& arg : more)
-        args.push_back(arg.data());
-    args.push_back(nullptr);
-    execv("/proc/self/exe", args.data());
-    die("cannot start rank %d: %s", rank, strerror(errno));
-}
+using Use = std::function<void(const Line&)>;
+using Words = std::vector<std::string>;
 
 volatile sig_atomic_t stopped = 0;
 
 void stop_on_signals()
 {
     struct sigaction action = {};
-    action.sa_handler = [](int) { stopped = 1; };  // no SA_RESTART: wait() returns
+    action.sa_handler = [](int) { stopped = 1; };
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal, &action, nullptr);
 }
 
-// Waits for all; when one fails or we are told to stop the others are ended, since they would wait
-// for it.  Rank 0 knows the result.
-int wait_for(std::vector<pid_t> ranks, bool failed)
+// Ends by `at_death` when we do.
+pid_t start(Words words, int at_death)
 {
-    const pid_t first = ranks.empty() ? 0 : ranks[0];
-    int result = kFailed;
-    while (!ranks.empty()) {
+    const pid_t parent = getpid();
+    const pid_t child = fork();
+    if (child)
+        return child;
+    prctl(PR_SET_PDEATHSIG, at_death);
+    if (getppid() != parent)  // it died before the line above
+        _exit(kFailed);
+    std::vector<char*> args;
+    for (std::string& word : words)
+        args.push_back(word.data());
+    args.push_back(nullptr);
+    execv(args[0], args.data());
+    die("cannot start %s: %s", args[0], strerror(errno));
+}
+
+std::string this_program()
+{
+    char file[PATH_MAX];
+    const ssize_t n = readlink("/proc/self/exe", file, sizeof file);
+    return n < 0 ? "/proc/self/exe" : std::string(file, static_cast<size_t>(n));
+}
+
+// Waits for all and takes their lines; when one fails or we are told to stop the others are ended,
+// since they would wait for it.  Whether all went well.
+bool wait_for(std::vector<pid_t> started, int by, bool failed, Lines& lines, const Use& use)
+{
+    constexpr int kLookMs = 100;
+    while (!started.empty()) {
         if (failed || stopped)
-            for (const pid_t rank : ranks)
-                kill(rank, SIGKILL);
+            for (const pid_t pid : started)
+                kill(pid, by);
+        lines.take(kLookMs, use);
         int status;
-        const pid_t rank = wait(&status);
-        if (rank < 0)
-            continue;
-        std::erase(ranks, rank);
-        const int code = WIFEXITED(status) ? WEXITSTATUS(status) : kFailed;
-        failed |= code == kFailed;
-        if (rank == first)
-            result = code;
+        for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+            std::erase(started, pid);
+            failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        }
     }
-    return failed || stopped ? kFailed : result;
+    lines.take(0, use);
+    return !failed && !stopped;
+}
+
+// The run's directory, and what the ranks find there.
+class Launcher {
+public:
+    Launcher(const Options& options, const Words& words) : options_(options), words_(words)
+    {
+        dir_ = std::filesystem::temp_directory_path() / "ddstore-bench-XXXXXX";
+        if (!mkdtemp(dir_.data()))
+            die("no directory %s: %s", dir_.c_str(), strerror(errno));
+    }
+    ~Launcher()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(dir_, ignored);
+    }
+    Launcher(const Launcher&) = delete;
+    Launcher& operator=(const Launcher&) = delete;
+
+    // As copies of this program.
+    bool run_ranks(const Use& use)
+    {
+        const int64_t most = *std::max_element(options_.batches.begin(), options_.batches.end());
+        const std::string control = make_control(
+            options_.what == "get_batch_all" ? Exchange::bytes(options_.ranks, most) : 0);
+        Lines lines(dir_);
+        std::vector<pid_t> ranks;
+        for (int rank = 0; rank < options_.ranks; rank++) {
+            const pid_t pid =
+                start(rank_words({"--as-rank", std::to_string(rank)}, control), SIGKILL);
+            if (pid < 0)
+                break;
+            ranks.push_back(pid);
+        }
+        const bool failed = static_cast<int>(ranks.size()) < options_.ranks;
+        return wait_for(std::move(ranks), SIGKILL, failed, lines, use);
+    }
+
+    // By the mpirun, which ends its ranks when it is told to.
+    bool run_mpi(const MpiJob& job, const Use& use)
+    {
+        const std::string control = make_control(dir_, 0);
+        Lines lines(dir_);
+        Words command = job.command;
+        for (const std::string& word : rank_words({"--as-mpi", job.library}, control))
+            command.push_back(word);
+        const pid_t pid = start(command, SIGTERM);
+        if (pid < 0)
+            die("cannot start %s: %s", command[0].c_str(), strerror(errno));
+        return wait_for({pid}, SIGTERM, false, lines, use);
+    }
+
+private:
+    Words rank_words(const Words& how, const std::string& control) const
+    {
+        Words all = words_;
+        all[0] = this_program();
+        all.insert(all.end(), how.begin(), how.end());
+        all.insert(all.end(), {"--control", control, "--dir", dir_});
+        return all;
+    }
+
+    const Options& options_;
+    const Words& words_;
+    std::string dir_;
+};
+
+// The MPIs to run under, one after another; none: ranks of our own.
+std::vector<MpiJob> jobs_of(const Options& options)
+{
+    std::vector<MpiJob> jobs;
+    if (!options.mpi.empty() || options.over_mpi)
+        for (const char* name : kMpis) {
+            if (!options.mpi.empty() && options.mpi != name)
+                continue;
+            if (const auto job = find_mpi(name, options))
+                jobs.push_back(*job);
+        }
+    if (jobs.empty() && !options.mpi.empty())
+        die("no %s here: neither mpirun.%s nor mpirun in PATH is of it, with its library",
+            options.mpi.c_str(), options.mpi.c_str());
+    if (jobs.empty() && options.path == "mpi")
+        die("no MPI here: --path mpi needs the mpirun of Open MPI or MPICH in PATH");
+    return jobs;
+}
+
+// Of two limits the better is the one: the library does the same beside both.
+void keep_better(std::vector<Line>& lines, const Line& line)
+{
+    const auto same = std::find_if(lines.begin(), lines.end(), [&](const Line& other) {
+        return other.row == line.row && other.batch == line.batch;
+    });
+    if (same == lines.end())
+        lines.push_back(line);
+    else if (line.wrong || (!same->wrong && line.outcome.ratio > same->outcome.ratio))
+        *same = line;
 }
 
 }  // namespace
 
 int launch(const Options& options, int argc, char** argv)
 {
-    std::string dir = std::filesystem::temp_directory_path() / "ddstore-bench-XXXXXX";
-    if (!mkdtemp(dir.data()))
-        die("no directory %s: %s", dir.c_str(), strerror(errno));
+    const auto jobs = jobs_of(options);
+    const Words words(argv, argv + argc);
     stop_on_signals();
-    const int64_t most = *std::max_element(options.batches.begin(), options.batches.end());
-    const int control =
-        make_control(options.what == "get_batch_all" ? Exchange::bytes(options.ranks, most) : 0);
-    std::vector<pid_t> ranks;
-    for (int rank = 0; rank < options.ranks; rank++) {
-        ranks.push_back(start(argc, argv, rank, control, dir));
-        if (ranks.back() < 0) {
-            ranks.pop_back();
-            break;
-        }
-    }
-    const int result = wait_for(ranks, static_cast<int>(ranks.size()) < options.ranks);
-    std::error_code ignored;
-    std::filesystem::remove_all(dir, ignored);
-    return result;
+    Launcher launcher(options, words);
+    Report report(options);
+    const Use print = [&](const Line& line) { report.add(line); };
+    bool well = true;
+    if (jobs.empty())
+        well = launcher.run_ranks(print);
+    std::vector<Line> best;
+    const bool compared = options.path != "mpi" && jobs.size() > 1;
+    for (const MpiJob& job : jobs)
+        well = well &&
+               launcher.run_mpi(
+                   job, compared ? Use([&](const Line& line) { keep_better(best, line); }) : print);
+    if (!well)
+        return kFailed;
+    std::for_each(best.begin(), best.end(), print);
+    return report.finish();
 }
 
 }  // namespace bench

@@ -5,7 +5,7 @@
 
 namespace bench {
 
-// The exit status: rank 0's, or kFailed.
+// The exit status.
 int launch(const Options& options, int argc, char** argv);
 
 }  // namespace bench

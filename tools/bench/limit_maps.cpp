@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "content.hpp"
+#include "control.hpp"
 
 namespace bench {
 namespace {
@@ -17,22 +18,27 @@ namespace {
 constexpr size_t kAlignment = 8;  // of a shard, at least
 constexpr size_t kProof = 256;    // bytes compared at its begin and its end
 
-struct Mapping {
-    const char *begin, *end;
-};
-
-std::vector<Mapping> shared_mappings()
+std::vector<Mapped> shared_mappings()
 {
-    std::vector<Mapping> list;
+    std::vector<Mapped> list;
+    unsigned long last = 0;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
         uintptr_t begin, end;
+        unsigned long file;
         char access[5];
-        if (sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) != 3)
+        if (sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %lu", &begin, &end, access, &file) != 4)
             continue;
-        if (access[0] == 'r' && access[3] == 's' && line.find("memfd:") != std::string::npos)
-            list.push_back(
-                {reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end)});
+        if (access[0] != 'r' || access[3] != 's' || line.find("memfd:") == std::string::npos)
+            continue;
+        const auto* from = reinterpret_cast<const char*>(begin);
+        const auto* to = reinterpret_cast<const char*>(end);
+        // The kernel splits a mapping whose parts were advised of different things.
+        if (!list.empty() && list.back().end == from && last == file)
+            list.back().end = to;
+        else
+            list.push_back({from, to});
+        last = file;
     }
     return list;
 }
@@ -48,7 +54,7 @@ bool holds(const char* at, size_t bytes, const Proof& proof)
 }
 
 // Only pages that are there: to look at a hole would fill it.
-std::vector<unsigned char> pages_of(const Mapping& mapping, size_t page)
+std::vector<unsigned char> pages_of(const Mapped& mapping, size_t page)
 {
     const size_t bytes = static_cast<size_t>(mapping.end - mapping.begin);
     std::vector<unsigned char> there(bytes / page);
@@ -57,7 +63,7 @@ std::vector<unsigned char> pages_of(const Mapping& mapping, size_t page)
     return there;
 }
 
-const char* search(const Mapping& mapping, size_t bytes, const Proof& proof)
+const char* search(const Mapped& mapping, size_t bytes, const Proof& proof)
 {
     static const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const auto there = pages_of(mapping, page);
@@ -90,13 +96,21 @@ const char* find_shard(uint64_t seed, uint64_t from, size_t bytes, const char* o
     Proof proof{std::string(part, '\0'), std::string(part, '\0')};
     fill(seed, from, part, proof.first.data());
     fill(seed, from + bytes - part, part, proof.last.data());
-    for (const Mapping& mapping : shared_mappings()) {
+    for (const Mapped& mapping : shared_mappings()) {
         if (own >= mapping.begin && own + own_bytes <= mapping.end)
             continue;
         if (const char* at = search(mapping, bytes, proof))
             return at;
     }
     return nullptr;
+}
+
+Mapped mapping_of(const char* at)
+{
+    for (const Mapped& mapping : shared_mappings())
+        if (at >= mapping.begin && at < mapping.end)
+            return mapping;
+    die("the rows of this rank are in no shared mapping");
 }
 
 }  // namespace bench

@@ -12,4 +12,10 @@ namespace bench {
 const char* find_shard(uint64_t seed, uint64_t from, size_t bytes, const char* own,
                        size_t own_bytes);
 
+// The whole shared mapping that `at` is in, or exits.
+struct Mapped {
+    const char *begin, *end;
+};
+Mapped mapping_of(const char* at);
+
 }  // namespace bench

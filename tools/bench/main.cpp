@@ -4,6 +4,11 @@
 
 int main(int argc, char** argv)
 {
-    const bench::Options options = bench::parse(argc, argv);
-    return options.rank < 0 ? bench::launch(options, argc, argv) : bench::run_rank(options);
+    bench::Options options = bench::parse(argc, argv);
+    if (options.rank < 0 && options.library.empty())
+        return bench::launch(options, argc, argv);
+    if (!options.library.empty())
+        options.rank = bench::join_mpi(options);
+    bench::run_rank(options);
+    return 0;
 }

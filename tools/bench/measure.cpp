@@ -106,6 +106,8 @@ double Job::block(Team& team, const Run& run, int64_t calls)
             run(rows.data(), some, out);
             const double spent = clock_of(clock) - start;
             const bool off = !shared && lost_cores() != before;
+            if (served)
+                team.meet();
             wrong += wrong_rows(content, rows.data(), some * n, row, out);
             read += rows.size();
             if (off && !collective && tries < kTries) {

@@ -38,6 +38,7 @@ struct Job {
     char* out;         // slots() x n x row bytes
     Random random;
     bool collective = false;       // calls wait for each other: a run is repeated by all or by none
+    bool served = false;           // each needs the others while it reads
     uint64_t wrong = 0, read = 0;  // rows
     std::vector<int64_t> rows = {};
 

@@ -34,15 +34,21 @@ What is read:
   --case add            dds_add of --total-bytes
   --path shm            rows in the library's shared memory (the default)
   --path cma            rows in the callers' own memory (DDS_NOCOPY), read by process_vm_readv
+  --path mpi            rows of this node read over MPI, as those of other nodes are (DDSTORE_SHM=0)
 What the limit is:
   get, get_batch, threads   the best of a few dozen bare gathers for that size of row, from base
                             pointers of the very memory that the library reads: memcpy, loops of the
                             widest registers, streaming stores and rep movsb, with and without prefetch
-  get_batch_all             the ranks send indices, pack rows, and unpack them, in shared memory
+  get_batch_all             the ranks send indices, pack rows, and unpack them: by MPI_Allgatherv and
+                            MPI_Alltoallv, of the better MPI here; with none, in shared memory
   add                       memcpy and the page faults of fresh shared memory, by as many threads as help
   --path cma                process_vm_readv with the best number of rows a call
+  --path mpi                MPI_Get and MPI_Win_flush of each target, or MPI_Rget and MPI_Waitall, on a
+                            window over the same memory; get_batch_all: or the exchange
 
 Options:
+  --mpi NAME        ranks of that MPI, openmpi or mpich, started by its mpirun (ranks of our own; where
+                    the limit is an MPI's: of all that are here, one after another)
   --ranks N         ranks to start (2)
   --readers N       how many of them read at the same time (all, but at most two a core)
   --row A,B,..      bytes of a row (64,512,3072,12800,204800,1048576; add: 3072)
@@ -118,6 +124,7 @@ std::string one_of(const char* option, const char* text, std::initializer_list<c
 enum Id {
     kCase = 1,
     kPath,
+    kMpi,
     kRanks,
     kReaders,
     kRow,
@@ -131,30 +138,24 @@ enum Id {
     kSeed,
     kAll,
     kRank,
+    kMpiRank,
     kControl,
     kDir,
     kHelpId
 };
 
-constexpr option kOptions[] = {{"case", 1, nullptr, kCase},
-                               {"path", 1, nullptr, kPath},
-                               {"ranks", 1, nullptr, kRanks},
-                               {"readers", 1, nullptr, kReaders},
-                               {"row", 1, nullptr, kRow},
-                               {"batch", 1, nullptr, kBatch},
-                               {"json", 0, nullptr, kJson},
-                               {"plot", 1, nullptr, kPlot},
-                               {"total-bytes", 1, nullptr, kTotal},
-                               {"uneven", 0, nullptr, kUneven},
-                               {"huge", 0, nullptr, kHuge},
-                               {"rounds", 1, nullptr, kRounds},
-                               {"seed", 1, nullptr, kSeed},
-                               {"all", 0, nullptr, kAll},
-                               {"as-rank", 1, nullptr, kRank},
-                               {"control", 1, nullptr, kControl},
-                               {"dir", 1, nullptr, kDir},
-                               {"help", 0, nullptr, kHelpId},
-                               {nullptr, 0, nullptr, 0}};
+constexpr option kOptions[] = {
+    {"case", 1, nullptr, kCase},       {"path", 1, nullptr, kPath},
+    {"mpi", 1, nullptr, kMpi},         {"ranks", 1, nullptr, kRanks},
+    {"readers", 1, nullptr, kReaders}, {"row", 1, nullptr, kRow},
+    {"batch", 1, nullptr, kBatch},     {"json", 0, nullptr, kJson},
+    {"plot", 1, nullptr, kPlot},       {"total-bytes", 1, nullptr, kTotal},
+    {"uneven", 0, nullptr, kUneven},   {"huge", 0, nullptr, kHuge},
+    {"rounds", 1, nullptr, kRounds},   {"seed", 1, nullptr, kSeed},
+    {"all", 0, nullptr, kAll},         {"as-rank", 1, nullptr, kRank},
+    {"as-mpi", 1, nullptr, kMpiRank},  {"control", 1, nullptr, kControl},
+    {"dir", 1, nullptr, kDir},         {"help", 0, nullptr, kHelpId},
+    {nullptr, 0, nullptr, 0}};
 
 void complete(Options& o)
 {
@@ -167,6 +168,13 @@ void complete(Options& o)
         o.batches = {1};
     if (o.path == "cma" && o.what != "get" && o.what != "get_batch")
         usage("--path cma is measured with --case get and get_batch");
+    if (o.path == "mpi" && (o.what == "add" || o.what == "kernels"))
+        usage("--path mpi is measured with --case get, get_batch, get_batch_all and threads");
+    const size_t most = static_cast<size_t>(INT32_MAX) / static_cast<size_t>(o.ranks);
+    for (const size_t row : o.rows)
+        if (o.path == "mpi" && row > most)
+            usage("--path mpi takes rows of at most %zu bytes for %d ranks", most, o.ranks);
+    o.over_mpi = o.path == "mpi" || (o.path == "shm" && o.what == "get_batch_all");
     if (o.readers > o.ranks)
         usage("--readers %d of --ranks %d cannot be", o.readers, o.ranks);
     if (o.what == "get_batch_all" && o.readers && o.readers != o.ranks)
@@ -188,7 +196,8 @@ Options parse(int argc, char** argv)
             o.what = one_of("case", optarg,
                             {"get", "get_batch", "get_batch_all", "add", "threads", "kernels"});
             break;
-        case kPath: o.path = one_of("path", optarg, {"shm", "cma"}); break;
+        case kPath: o.path = one_of("path", optarg, {"shm", "cma", "mpi"}); break;
+        case kMpi: o.mpi = one_of("mpi", optarg, {"openmpi", "mpich"}); break;
         case kRanks: o.ranks = static_cast<int>(number("ranks", optarg, 1, kMostRanks)); break;
         case kReaders:
             o.readers = static_cast<int>(number("readers", optarg, 1, kMostRanks));
@@ -206,7 +215,8 @@ Options parse(int argc, char** argv)
         case kSeed: o.seed = static_cast<uint64_t>(number("seed", optarg, 0, INT64_MAX)); break;
         case kAll: o.all = true; break;
         case kRank: o.rank = static_cast<int>(number("as-rank", optarg, 0, kMostRanks)); break;
-        case kControl: o.control = static_cast<int>(number("control", optarg, 0, 1 << 20)); break;
+        case kMpiRank: o.library = optarg; break;
+        case kControl: o.control = optarg; break;
         case kDir: o.dir = optarg; break;
         case 'h':
         case kHelpId: fputs(kHelp, stdout); exit(0);

@@ -13,6 +13,8 @@ constexpr int kWrong = 1, kUsage = 2, kNoisy = 3, kFailed = 4;
 struct Options {
     std::string what;  // --case
     std::string path = "shm";
+    std::string mpi;  // "": none, or where one is needed all that are here
+    int hosts = 0;    // 0: ranks of this machine
     int ranks = 2;
     int readers = 0;  // 0: all of them, up to two a core
     std::vector<size_t> rows;
@@ -25,8 +27,9 @@ struct Options {
 
     // Set by the launcher for the ranks that it starts.
     int rank = -1;
-    int control = -1;
-    std::string dir;
+    std::string control, dir;
+    std::string library;    // of the MPI that started this rank
+    bool over_mpi = false;  // the limit is the MPI's
 };
 
 // Prints and exits for --help and for what it does not understand.

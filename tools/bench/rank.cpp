@@ -1,13 +1,17 @@
 #include "rank.hpp"
 
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "cases.hpp"
+#include "lines.hpp"
+#include "mpi.hpp"
 
 namespace bench {
 namespace {
@@ -49,54 +53,76 @@ void progress(const Options& options, size_t row, int64_t batch, int done, int a
                 options.what.c_str(), row, static_cast<long long>(batch));
 }
 
-int measure_all(Rank& rank, const Named& what)
+void measure_all(Rank& rank, const Named& what)
 {
     const Options& options = rank.options;
-    std::unique_ptr<Report> report;
-    if (rank.me == 0 && what.printed)
-        report =
-            std::make_unique<Report>(options, options.what == "threads" ? 2 : rank.readers.size());
     int done = 0;
     const int all = static_cast<int>(options.rows.size() * options.batches.size());
     for (const int64_t batch : options.batches)
         for (const size_t row : options.rows) {
             progress(options, row, batch, done++, all);
-            const Line line = what.run(rank, row, batch);
-            if (report)
-                report->add(line);
+            Line line = what.run(rank, row, batch);
+            line.readers = options.what == "threads" ? 2 : rank.readers.size();
+            if (rank.me == 0 && what.printed)
+                Lines::send(options.dir, line);
         }
-    return report ? report->finish() : 0;
+}
+
+bool under_mpi(const Options& options) { return !options.library.empty(); }
+
+void open_comm(Rank& rank)
+{
+    const Options& options = rank.options;
+    if (options.path == "mpi")
+        setenv("DDSTORE_SHM", "0", 1);
+    if (under_mpi(options))
+        must(dds_comm_mpi(mpi_world()->comm, mpi_world()->comm_size, nullptr, &rank.comm),
+             "dds_comm_mpi");
+    else
+        must(dds_comm_file(options.dir.c_str(), "bench", rank.me, options.ranks, 0, &rank.comm),
+             "dds_comm_file");
 }
 
 }  // namespace
 
-int run_rank(const Options& options)
+int join_mpi(const Options& options)
 {
+    constexpr int kSerialized = 2, kMultiple = 3;  // the latter has its price
+    cores_at_start();                              // MPI has its own ideas of them
+    prctl(PR_SET_PDEATHSIG, SIGKILL);              // of the mpirun, or its daemon
+    return start_mpi(options.library, options.what == "threads" ? kMultiple : kSerialized);
+}
+
+void run_rank(const Options& options)
+{
+    // Those that the limit reads by MPI are served while they wait.
+    void (*const progress)() = under_mpi(options) && options.over_mpi ? mpi_progress : nullptr;
     setpriority(PRIO_PROCESS, 0, -20);  // where it is allowed: fewer runs are repeated
     Control& control = map_control(options.control);
     const int here = static_cast<int>(cores_at_start().size()), readers = readers_of(options);
     pin({cores_at_start()[static_cast<size_t>(options.rank % here)]});
-    Rank rank{options,
-              control,
-              options.rank,
-              nullptr,
-              nullptr,
-              Team(control.all, options.rank, options.ranks, options.ranks <= here),
-              Team(control.readers, options.rank, readers, readers <= here),
-              0};
+    // Beside two threads that read a rank only waits, but must not be in their way.
+    const int running = options.what == "threads" && progress ? options.ranks + 1 : options.ranks;
+    Rank rank{
+        options,
+        control,
+        options.rank,
+        nullptr,
+        nullptr,
+        Team(control.all, options.rank, options.ranks, running <= here, progress),
+        Team(control.readers, options.rank, readers, readers <= here && running <= here, progress),
+        0};
     const Named& what = case_of(options.what);
     if (what.stored) {
-        must(dds_comm_file(options.dir.c_str(), "bench", rank.me, options.ranks, 0, &rank.comm),
-             "dds_comm_file");
+        open_comm(rank);
         must(dds_init(rank.comm, nullptr, &rank.store), "dds_init");
     }
-    const int status = measure_all(rank, what);
+    measure_all(rank, what);
     rank.all.meet();
     if (what.stored) {
         must(dds_free(&rank.store), "dds_free");
         must(dds_comm_free(&rank.comm), "dds_comm_free");
     }
-    return status;
 }
 
 }  // namespace bench

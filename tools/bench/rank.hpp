@@ -5,6 +5,8 @@
 
 namespace bench {
 
-int run_rank(const Options& options);  // the exit status
+// As a rank that an mpirun started: starts MPI; its number.
+int join_mpi(const Options& options);
+void run_rank(const Options& options);  // or exits with kFailed
 
 }  // namespace bench

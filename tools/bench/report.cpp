@@ -29,10 +29,9 @@ double measure_memcpy()
 
 }  // namespace
 
-Report::Report(const Options& options, int readers)
-    : options_(options), readers_(readers), memcpy_gbs_(measure_memcpy())
+Report::Report(const Options& options) : options_(options), memcpy_gbs_(measure_memcpy())
 {
-    if (!options.json)
+    if (!options.json && options.what != "kernels")
         printf("%-13s %4s %5s %8s %6s %11s %11s %7s %6s %8s  %s (memcpy here: %.1f GB/s)\n", "case",
                "path", "ranks", "row", "batch", "us per row", "limit", "GB/s", "ratio", "spread",
                "limit is", memcpy_gbs_);
@@ -54,7 +53,7 @@ void Report::add(const Line& line)
     if (format)
         printf(format, options_.what.c_str(), options_.path.c_str(), options_.ranks, line.row,
                batch, line.us_per_row(), line.limit.c_str(), line.limit_us_per_row(),
-               line.limit_gbs(), o.ratio, o.spread, ok, 1e9 * o.over, readers_, o.rounds,
+               line.limit_gbs(), o.ratio, o.spread, ok, 1e9 * o.over, line.readers, o.rounds,
                static_cast<unsigned long long>(line.read), memcpy_gbs_);
     else
         printf("%-13s %4s %5d %8zu %6lld %11.4f %11.4f %7.2f %6.3f %8.3f  %s%s\n",

@@ -1,4 +1,4 @@
-// What rank 0 prints: a table for people, JSON for programs.
+// What the launcher prints: a table for people, JSON for programs.
 #pragma once
 
 #include <string>
@@ -16,6 +16,7 @@ struct Line {
     std::string limit;
     Outcome outcome;
     uint64_t wrong = 0, read = 0;  // rows
+    int readers = 0;
 
     double us_per_row() const { return 1e6 * outcome.product / per_call; }
     double limit_us_per_row() const { return 1e6 * outcome.limit / per_call; }
@@ -24,13 +25,12 @@ struct Line {
 
 class Report {
 public:
-    Report(const Options& options, int readers);
+    explicit Report(const Options& options);
     void add(const Line& line);
     int finish();  // writes the plot; the exit status
 
 private:
     const Options& options_;
-    int readers_;
     double memcpy_gbs_;
     std::vector<Line> lines_;
 };

@@ -1,6 +1,7 @@
 #include "team.hpp"
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,11 @@ void Team::meet()
         turn.fetch_add(1);
         futex(turn, FUTEX_WAKE, INT32_MAX);
         return;
+    }
+    while (progress_ && turn.load(std::memory_order_acquire) == now) {
+        progress_();
+        if (!spin_)
+            sched_yield();
     }
     for (int i = 0; spin_ && i < kSpins && turn.load(std::memory_order_acquire) == now; i++)
         __builtin_ia32_pause();

@@ -20,8 +20,9 @@ struct Meeting {
 
 class Team {
 public:
-    Team(Meeting& meeting, int me, int size, bool spin)
-        : meeting_(meeting), me_(me), size_(size), spin_(spin)
+    // Who waits calls `progress`, if there is one: it serves those that still run.
+    Team(Meeting& meeting, int me, int size, bool spin, void (*progress)() = nullptr)
+        : meeting_(meeting), me_(me), size_(size), spin_(spin), progress_(progress)
     {
     }
     int me() const { return me_; }
@@ -37,6 +38,7 @@ private:
     Meeting& meeting_;
     int me_, size_;
     bool spin_;
+    void (*progress_)();
 };
 
 }  // namespace bench

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""ddstore-bench in each of its modes, briefly: the lines that it prints, and how it exits.
+
+test_bench.py DDSTORE-BENCH
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BENCH = sys.argv.pop(1)
+MPIS = [name for name in ("openmpi", "mpich") if shutil.which(f"mpirun.{name}")]
+NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+KEYS = {
+    "case", "path", "ranks", "row", "batch", "us_per_row", "limit", "limit_us_per_row",
+    "limit_gbs", "ratio", "spread", "ok",
+}  # fmt: skip
+MEASURED, NOISY, USAGE, FAILED = 0, 3, 2, 4
+
+
+def bench(*words, path=None, timeout=60):
+    return subprocess.run(
+        [BENCH, "--json", "--total-bytes", "4M", "--rounds", "11", *words],
+        text=True,
+        capture_output=True,
+        stdin=subprocess.DEVNULL,
+        timeout=timeout,
+        env=os.environ | ({"PATH": path} if path is not None else {}),
+    )
+
+
+class Lines(unittest.TestCase):
+    def lines(self, *words, path=None):
+        done = bench(*words, path=path)
+        self.assertIn(done.returncode, (MEASURED, NOISY), done.stderr)
+        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        for line in lines:
+            self.assertLessEqual(KEYS, set(line))
+            self.assertIs(line["ok"], True, line)
+            self.assertGreater(line["ratio"], 0)
+        return lines
+
+    def test_ranks_of_its_own_measure_each_row(self):
+        lines = self.lines("--case", "get_batch", "--row", "64,3072")
+        self.assertEqual([line["row"] for line in lines], [64, 3072])
+        self.assertEqual({line["path"] for line in lines}, {"shm"})
+
+    def test_under_an_mpi_each_case_and_path_goes_as_without(self):
+        for mpi in MPIS:
+            for case, way in (("get", "shm"), ("add", "shm"), ("get", "cma")):
+                with self.subTest(mpi=mpi, case=case, path=way):
+                    (line,) = self.lines(
+                        "--mpi", mpi, "--case", case, "--path", way, "--row", "512"
+                    )
+                    self.assertEqual((line["case"], line["path"]), (case, way))
+                    self.assertNotIn("MPI", line["limit"])
+
+    def test_over_mpi_the_limit_is_of_that_mpi(self):
+        for mpi in MPIS:
+            for case in ("get", "get_batch", "get_batch_all", "threads"):
+                with self.subTest(mpi=mpi, case=case):
+                    (line,) = self.lines(
+                        "--mpi", mpi, "--path", "mpi", "--case", case, "--row", "64"
+                    )
+                    self.assertIn(NAMES[mpi], line["limit"])
+
+    def test_without_a_name_every_mpi_has_its_line(self):
+        if not MPIS:
+            self.skipTest("no MPI here")
+        lines = self.lines("--path", "mpi", "--case", "get_batch", "--row", "512")
+        self.assertEqual(len(lines), len(MPIS))
+        for mpi, line in zip(MPIS, lines, strict=True):
+            self.assertIn(NAMES[mpi], line["limit"])
+
+    def test_a_collective_read_is_told_beside_the_better_exchange(self):
+        lines = self.lines("--case", "get_batch_all", "--row", "64,4096")
+        self.assertEqual([line["row"] for line in lines], [64, 4096])
+        for line in lines:
+            self.assertIn("Alltoallv" if MPIS else "exchange packed", line["limit"])
+
+    def test_where_no_mpi_is_the_exchange_is_in_shared_memory(self):
+        (line,) = self.lines("--case", "get_batch_all", "--row", "64", path="/nowhere")
+        self.assertIn("exchange packed by", line["limit"])
+
+    def test_uneven_shards_of_three_ranks_are_exchanged_too(self):
+        for mpi in MPIS:
+            for way in ("shm", "mpi"):
+                with self.subTest(mpi=mpi, path=way):
+                    self.lines("--mpi", mpi, "--case", "get_batch_all", "--path", way, "--ranks",
+                               "3", "--uneven", "--row", "20000")  # fmt: skip
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, code, text, *words, path=None):
+        done = bench(*words, path=path)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.stdout, "")
+
+    def test_what_makes_no_sense_is_a_matter_of_the_command_line(self):
+        self.refused(USAGE, "--case is missing", "--path", "mpi")
+        self.refused(USAGE, "--path mpi is measured with", "--path", "mpi", "--case", "add")
+        self.refused(USAGE, "--mpi is one of", "--mpi", "lam", "--case", "get")
+        self.refused(USAGE, "rows of at most", "--path", "mpi", "--case", "get", "--row", "2G",
+                     "--total-bytes", "16G")  # fmt: skip
+
+    def test_an_mpi_that_is_not_here_is_named(self):
+        words = ("--case", "get")
+        self.refused(FAILED, "mpirun.mpich", "--mpi", "mpich", *words, path="/nowhere")
+        self.refused(FAILED, "no MPI here", "--path", "mpi", *words, path="/nowhere")
+
+
+class Ends(unittest.TestCase):
+    def test_told_to_stop_it_ends_its_ranks_and_its_directory(self):
+        for mpi in [None, *MPIS]:
+            with self.subTest(mpi=mpi), tempfile.TemporaryDirectory() as folder:
+                words = ["--case", "get_batch", *(["--mpi", mpi] if mpi else [])]
+                run = subprocess.Popen(
+                    [BENCH, *words, "--total-bytes", "64M"],
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    stdin=subprocess.DEVNULL,
+                    text=True,
+                    env=os.environ | {"TMPDIR": folder},
+                )
+                self.assertIn("[1/6]", run.stderr.readline())
+                time.sleep(0.3)
+                run.terminate()
+                with run.stderr:
+                    run.stderr.read()
+                self.assertEqual(run.wait(20), FAILED)
+                left = [file.name for file in pathlib.Path(folder).glob("ddstore-bench-*")]
+                self.assertEqual(left, [])
+                self.assertEqual(self.ranks_in(folder), [])
+
+    def ranks_in(self, folder):
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if folder in process.read_text(errors="replace"):
+                    found.append(process.parent.name)
+        return found
+
+
+if __name__ == "__main__":
+    unittest.main()
