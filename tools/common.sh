@@ -144,6 +144,15 @@ more_mpis() {
     done < <(sed 's/ *#.*//; /^$/d' "$1")
 }
 
+# An mpi4py for the system's MPICH, under .venv/mpi: its library has another name than PyPI's looks for.
+mpi4py_of_mpich() {
+    local folder=$venv/mpi/mpi4py-mpich
+    [[ ! -e $folder/satisfied ]] && command -v mpicc.mpich >/dev/null || return 0
+    rm -rf "$folder"
+    MPICC=mpicc.mpich CFLAGS=-O0 "$venv/bin/python" -m pip install --progress-bar off --no-cache-dir \
+        --no-deps --no-binary mpi4py --target "$folder" mpi4py && touch "$folder/satisfied"
+}
+
 # configure FOLDER OPTION...: sets up once; the same folder again takes the options that changed.
 configure() {
     local folder=$1 how=()

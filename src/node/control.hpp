@@ -36,6 +36,7 @@ public:
     Word word(int index) const override;
     std::span<const std::byte> payload(int index) const override;
 
+    bool decided(int index) const;  // its word of this round
     // What a rank has published for the round after this one already: how it ended its work.
     std::optional<Word> ahead(int index) const;
 
@@ -53,7 +54,6 @@ private:
     Line& line(int index) const { return lines_[index]; }
     std::byte* box(int index) const;
     std::atomic<uint64_t>& slot(int index) const { return line(index).word[round_ & 1]; }
-    bool decided(int index) const;
     void decide(int index, int code);
 
     Segment page_;

@@ -49,13 +49,19 @@ bool Node::dead(int rank) const
            at->second->liveness->dead.load(std::memory_order_acquire);
 }
 
+int Node::index(int rank) const
+{
+    return static_cast<int>(std::lower_bound(ranks_.begin(), ranks_.end(), rank) - ranks_.begin());
+}
+
+bool Node::absent(int rank) const { return control_ && !control_->decided(index(rank)); }
+
 bool Node::died(int rank) const
 {
     if (!dead(rank))
         return false;
-    const auto at = std::lower_bound(ranks_.begin(), ranks_.end(), rank) - ranks_.begin();
     const int process = pid(rank);
-    const bool left = control_ && control_->left(static_cast<int>(at));
+    const bool left = control_ && control_->left(index(rank));
     return !left || (process > 0 && kill(process, 0) != 0 && errno == ESRCH);
 }
 

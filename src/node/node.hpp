@@ -58,6 +58,7 @@ public:
     bool dead(int rank) const;  // or it has left the store
     bool died(int rank) const;  // its process is gone: it serves no wire any more
     int dead_count() const;
+    bool absent(int rank) const;  // its word of this round is not on the page
 
     // NULL for one rank alone on its node.
     Control* control() { return control_.get(); }
@@ -87,6 +88,7 @@ private:
     class Settling;
 
     Node(int rank, const std::array<unsigned char, 16>& store);
+    int index(int rank) const;
     Result<void> share_page(std::span<const NodeCard> cards, int64_t timeout_ms);
     Message message(uint16_t kind, uint32_t id, size_t bytes) const;
     Result<void> check(const Message& message, int rank) const;

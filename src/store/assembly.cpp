@@ -76,7 +76,7 @@ void Assembly::publish(Word word, std::span<const std::byte> payload)
 
 Result<Waited> Assembly::collect(int64_t timeout_ms)
 {
-    WatchNode watched(*round_, &node_, op_name(static_cast<Op>(own_.word.op)));
+    WatchNode watched(*round_, &node_, op_name(static_cast<Op>(own_.word.op)), true);
     return wait(watched, {.timeout_ms = timeout_ms});
 }
 

@@ -2,12 +2,16 @@
 
 import ctypes
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import pyddstore
+
+ROOT = Path(__file__).parents[2]
 
 
 def python(code, cwd, *arguments):
@@ -38,6 +42,35 @@ def test_another_name_is_an_attribute_error():
 
 def test_the_version_is_that_of_the_distribution():
     assert re.fullmatch(r"\d+\.\d+\.\d+", pyddstore.__version__)
+
+
+def test_mpi_is_there_unless_it_was_switched_off(tmp_path, monkeypatch):
+    code = "import pyddstore; print(pyddstore.HAVE_MPI)"
+    for value, told in (("1", "True"), ("0", "False")):
+        monkeypatch.setenv("DDSTORE_MPI", value)
+        assert python(code, tmp_path).stdout.strip() == told
+
+
+@pytest.mark.parametrize(("value", "told"), [("0", "False"), ("1", "True")])
+def test_a_build_records_whether_mpi_was_switched_off(tmp_path, monkeypatch, value, told):
+    if not shutil.which("meson"):
+        pytest.skip("meson is not installed")
+    monkeypatch.setenv("DDSTORE_MPI", value)
+    options = ["-Dpython=enabled", "-Dtests=false", "-Dtools=false"]
+    command = ["meson", "setup", str(tmp_path / "build"), str(ROOT), *options]
+    subprocess.run(command, check=True, timeout=100, stdout=subprocess.DEVNULL)
+    (built,) = (tmp_path / "build").rglob("_built.py")
+    assert f"WITH_MPI = {told}\n" in built.read_text()
+
+
+def test_a_build_without_mpi_takes_no_communicator(monkeypatch):
+    from pyddstore import _mpi
+
+    assert _mpi.have_mpi()
+    monkeypatch.setattr(_mpi, "WITH_MPI", False)
+    assert not _mpi.have_mpi()
+    with pytest.raises(RuntimeError, match="HAVE_MPI is False"):
+        _mpi.open_mpi(object())
 
 
 def test_it_works_from_anywhere(tmp_path):

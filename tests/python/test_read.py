@@ -91,6 +91,44 @@ def test_a_row_past_the_end_on_one_rank_fails_on_all(launch, size):
     launch(a_row_past_the_end_on_one_rank, size)
 
 
+GOOD_CALLS = {
+    "get_batch_all": lambda s: s.get_batch_all("x", [0]),
+    "add": lambda s: s.add("y", np.zeros(3)),
+    "create": lambda s: s.create("y", 1),
+    "drop": lambda s: s.drop("x"),
+}
+BAD_CALLS = [
+    ("get_batch_all", lambda s: s.get_batch_all("x", [0, 1], np.empty((1, 3), "f4"))),
+    ("get_batch_all", lambda s: s.get_batch_all("x", [0], np.empty((1, 3), "f8"))),
+    ("get_batch_all", lambda s: s.get_batch_all("x", [0.5])),
+    ("get_batch_all", lambda s: s.get_batch_all("nothing", [0])),
+    ("get_batch_all", lambda s: s.get_batch_all(None, [0])),
+    ("add", lambda s: s.add("y", np.array([None]))),
+    ("add", lambda s: s.add("y", np.ones((3, 4)).T, nocopy=True)),
+    ("create", lambda s: s.create("y", 1, (), "M8[s]")),
+    ("drop", lambda s: s.drop(3)),
+]
+
+
+def bad_arguments_on_one_rank(comm):
+    odd = comm.size - 1
+    with pyddstore.Store(comm, collective_timeout=20) as store:
+        store.add("x", share(comm.rank, comm.size))
+        for name, bad in BAD_CALLS:
+            with pytest.raises((ValueError, TypeError)) as caught:
+                (bad if comm.rank == odd else GOOD_CALLS[name])(store)
+            if comm.rank != odd:
+                assert caught.value.rank == odd
+            assert store.keys() == ["x"]
+        full = everything(comm.size)
+        assert np.array_equal(store.get_batch_all("x", [1]), full[1:2])
+
+
+@RANKS
+def test_bad_arguments_on_one_rank_are_an_error_on_all(launch, size):
+    launch(bad_arguments_on_one_rank, size)
+
+
 def differing_arguments(comm):
     odd = comm.rank == comm.size - 1
     with pyddstore.Store(comm) as store:

@@ -19,6 +19,10 @@ with pyddstore.FileComm("/tmp/x", 0, 1) as comm, pyddstore.Store(comm) as store:
     reveal_type(store.owner("x", 3))
     reveal_type(store["x"].shape)
     store.get_batch(7, [1, 2])
+
+with pyddstore.PyDDStore(None, method=1, handshake_dir="/tmp/x", rank=0, size=1) as drop_in:
+    drop_in.get_batch("x", np.empty((2, 3)), [1, 2])
+    reveal_type(drop_in.info("x"))
 """
 
 
@@ -44,8 +48,9 @@ def test_a_program_sees_the_types(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     told = tool("mypy", "--cache-dir", str(tmp_path / "cache"), "program.py", cwd=tmp_path).stdout
-    assert told.count("Revealed type") == 3, told
+    assert told.count("Revealed type") == 4, told
     assert "numpy.ndarray" in told
+    assert "tuple[int, int, int]" in told.replace("builtins.", "")
     assert "tuple[int, int]" in told.replace("builtins.", "")
     assert told.count("error:") == 1, told
     assert 'incompatible type "int"; expected "str"' in told

@@ -1,9 +1,9 @@
 """What Python adds to the C call, and how both compare with NumPy on a local array.
 
 Two ranks hold half of 1 GiB each.  Rank 0 reads batches of fresh random rows over both three ways:
-Store.get_batch, dds_get_batch in a C loop, and numpy.take on a local array of the same total size
-with indices of the same kind; the ways take turns, in the order A B C C B A.  Prints medians, in us
-a call.
+Store.get_batch or, with --pyddstore, PyDDStore.get_batch(collective=False); dds_get_batch in a C
+loop; and numpy.take on a local array of the same total size, with indices of the same kind.  The
+ways take turns, in the order A B C C B A.  Prints medians, in us a call.
 """
 
 import argparse
@@ -79,10 +79,10 @@ def share(rank, rows, width):
     return mine
 
 
-def holder(directory, rank, rows, width):
+def holder(face, directory, rank, rows, width):
     """Be the other rank: hold rows until the reader has left."""
     pin(rank)
-    with pyddstore.FileComm(directory, rank, 2) as comm, pyddstore.Store(comm) as store:
+    with pyddstore.FileComm(directory, rank, 2) as comm, face(comm) as store:
         store.add("x", share(rank, rows, width))
         comm.barrier()
         sys.stdin.read()
@@ -98,11 +98,19 @@ def measure(store, local, directory, options):
     handle = own.cast("void *", int(ffi.cast("uintptr_t", store._handle)))
     get_batch, take, now = store.get_batch, np.take, time.perf_counter
 
-    def python(rows):
+    def of_store(rows):
         start = now()
         for index in rows:
             get_batch("x", index, out)
         return now() - start
+
+    def of_pyddstore(rows):
+        start = now()
+        for index in rows:
+            get_batch("x", out, index, False)
+        return now() - start
+
+    python = of_pyddstore if options.pyddstore else of_store
 
     def c(rows):
         address = own.from_buffer("long[]", rows)
@@ -145,6 +153,7 @@ def measure(store, local, directory, options):
     quartiles = statistics.quantiles(over, n=4)
     return {
         "case": "python_get_batch",
+        "class": type(store).__name__,
         "ranks": 2,
         "row": width * 4,
         "batch": n,
@@ -167,21 +176,27 @@ def main():
     parser.add_argument("--rounds", type=int, default=301, help="measurements of each way")
     parser.add_argument("--mib", type=int, default=1024, help="MiB in all (default 1024)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pyddstore", action="store_true", help="PyDDStore instead of Store")
     parser.add_argument("--json", action="store_true", help="one JSON object a line")
     parser.add_argument("--hold", nargs=2, metavar=("DIR", "RANK"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     width = options.row // 4
     rows = options.mib * 2**20 // 2 // options.row
+    face = pyddstore.PyDDStore if options.pyddstore else pyddstore.Store
     if options.hold:
-        holder(options.hold[0], int(options.hold[1]), rows, width)
+        holder(face, options.hold[0], int(options.hold[1]), rows, width)
         return
     with tempfile.TemporaryDirectory() as directory:
         command = [sys.executable, __file__, *sys.argv[1:], "--hold", directory, "1"]
         other = subprocess.Popen(command, stdin=subprocess.PIPE)
         pin(0)
-        with pyddstore.FileComm(directory, 0, 2) as comm, pyddstore.Store(comm) as store:
+        with pyddstore.FileComm(directory, 0, 2) as comm, face(comm) as store:
             store.add("x", share(0, rows, width))
-            local = store["x"][:]
+            local = np.empty((2 * rows, width), np.float32)
+            if options.pyddstore:
+                store.get("x", local)
+            else:
+                store.get("x", 0, None, local)
             comm.barrier()
             result = measure(store, local, directory, options)
             result["path"] = store.path(1)

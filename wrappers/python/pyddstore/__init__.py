@@ -46,6 +46,8 @@ if TYPE_CHECKING:
         UnsupportedError,
         VersionError,
     )
+    from ._mpi import HAVE_MPI
+    from ._pyddstore import PyDDStore, PyDDstoreVarinfo
     from ._request import Request, waitall, waitany
     from ._store import Store
     from ._variable import Variable
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     __version__: str = _version("pyddstore")
 
 __all__ = [
+    "HAVE_MPI",
     "AccessError",
     "ArgError",
     "BusyError",
@@ -76,6 +79,8 @@ __all__ = [
     "PeerError",
     "PoisonedError",
     "Profile",
+    "PyDDStore",
+    "PyDDstoreVarinfo",
     "RangeError",
     "Request",
     "SizeError",
@@ -93,9 +98,12 @@ __all__ = [
 ]
 
 _HOMES = {
+    "HAVE_MPI": "_mpi",
     "FileComm": "_comm",
     "Info": "_describe",
     "Profile": "_describe",
+    "PyDDStore": "_pyddstore",
+    "PyDDstoreVarinfo": "_pyddstore",
     "Request": "_request",
     "Stats": "_describe",
     "Store": "_store",

@@ -10,18 +10,35 @@ import logging
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from ._dds import ffi, lib
 from ._errors import CLASSES, DDSError
 
-__all__ = ["check", "failed", "ffi", "gather", "keep", "kept", "lib", "milliseconds", "to_text"]
+__all__ = [
+    "check",
+    "failed",
+    "fetch",
+    "ffi",
+    "gather",
+    "gather_all",
+    "keep",
+    "kept",
+    "lib",
+    "milliseconds",
+    "take_part",
+    "to_text",
+]
 
 _log = logging.getLogger("pyddstore")
 _LEVELS = {1: logging.WARNING, 2: logging.INFO, 3: logging.DEBUG}
 
-# Of gather.c, which sets it: (store, name, rows, out, row_bytes) -> code.
-gather: Callable[[int, bytes, Any, Any, int], int]
+# Of gather.c, which sets them: (store, name, rows, out, itemsize, row_bytes) -> code, and
+# (store, name, first, out, itemsize, row_bytes) -> code.
+gather: Callable[[int, bytes, Any, Any, int, int], int]
+gather_all: Callable[[int, bytes, Any, Any, int, int], int]
+fetch: Callable[[int, bytes, Any, Any, int, int], int]
 
 # A thread's `exception` ends the wait that this thread is in: set by shim.c and by callbacks.
 kept = threading.local()
@@ -46,6 +63,16 @@ def check(code: int) -> None:
     """Raise the exception that belongs to ``code``, unless it is success."""
     if code:
         failed(code)
+
+
+def take_part(code: int) -> None:
+    """End the call by which a rank with bad arguments tells the others.
+
+    Its own exception says more than the library's: the rank raises that one, and the others, which
+    would wait for it, get an error that names it.
+    """
+    with suppress(DDSError):
+        check(code)
 
 
 def milliseconds(seconds: float | None) -> int:

@@ -21,7 +21,7 @@ from_buffer = ffi.from_buffer
 class Layout:
     """What a read must know of a variable; looked up once."""
 
-    __slots__ = ("c_name", "dtype", "name", "row_bytes", "shape", "utf8")
+    __slots__ = ("c_name", "dtype", "itemsize", "name", "row_bytes", "shape", "utf8")
 
     def __init__(self, name: str, c_name: Any, dtype: DType, shape: tuple[int, ...]) -> None:
         self.name = name
@@ -29,6 +29,7 @@ class Layout:
         self.c_name = c_name
         self.dtype = dtype
         self.shape = shape
+        self.itemsize = dtype.itemsize
         self.row_bytes = math.prod(shape) * dtype.itemsize
 
 

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from ._binding import check, failed, ffi, keep, lib, milliseconds
+from ._mpi import is_mpi, open_mpi
 
 
 class FileComm:
@@ -175,11 +176,13 @@ def open_comm(comm: Any) -> tuple[Any, bool]:
     if comm is None:
         handle = ffi.new("dds_comm_t *")
         check(lib.dds_comm_self(handle))
+    elif is_mpi(comm):
+        handle = open_mpi(comm)
     elif all(hasattr(comm, name) for name in ("rank", "size", "allgather")):
         handle = _custom(comm)
     else:
         raise TypeError(
-            "a store's communicator is None, a FileComm, or an object with rank, size and "
-            f"allgather(bytes), not {comm!r}"
+            "a store's communicator is None, a FileComm, one of mpi4py, or an object with rank, "
+            f"size and allgather(bytes), not {comm!r}"
         )
     return handle[0], True

@@ -88,6 +88,13 @@ class Stats:
 _PLAIN = [name for name in Stats.__dataclass_fields__ if name not in ("rows", "bytes")]
 
 
+def read_info(store: Any, c_name: Any) -> Any:
+    """Ask the library for the description of a variable; returns its ``dds_info_t``."""
+    c = ffi.new("dds_info_t *", {"struct_size": ffi.sizeof("dds_info_t")})
+    check(lib.dds_info(store, c_name, c))
+    return c
+
+
 def read_stats(store: Any) -> Stats:
     """Ask the library for a store's statistics."""
     c = ffi.new("dds_stats_t *", {"struct_size": ffi.sizeof("dds_stats_t")})

@@ -4,6 +4,7 @@ Structured, void and ``S`` elements travel as opaque bytes.  The process that ad
 remembers its exact dtype; elsewhere such rows come back as void of the same size.
 """
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,16 @@ def to_code(dtype: DType) -> int:
     if code is not None:
         return code
     if is_opaque(dtype) and 1 <= dtype.itemsize < _BYTES:
-        return _BYTES | dtype.itemsize
+        return bytes_code(dtype.itemsize)
     raise TypeError(f"a store does not take elements of dtype {dtype!r}: it takes {_ALLOWED}")
+
+
+def bytes_code(itemsize: int) -> int:
+    """Return the type of opaque elements of `itemsize` bytes, as ``DDS_BYTES`` does."""
+    size = operator.index(itemsize)
+    if not 1 <= size < _BYTES:
+        raise ValueError(f"an element has 1 to {_BYTES - 1} bytes, not {size}")
+    return _BYTES | size
 
 
 def to_dtype(code: int) -> DType:

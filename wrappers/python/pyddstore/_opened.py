@@ -1,7 +1,9 @@
 """The store's life: how it is opened, described and closed."""
 
+import os
 import warnings
 from collections.abc import Mapping
+from types import TracebackType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ class Opened:
         comm: Any = None,
         *,
         method: int = 0,
+        handshake_dir: str | os.PathLike[str] | None = None,
+        nic_map: str | None = None,
         timeout: float | None = None,
         collective_timeout: float | None = None,
         hints: Mapping[str, object] | None = None,
@@ -34,6 +38,8 @@ class Opened:
         texts = [f"{key}={value}" for key, value in (hints or {}).items()]
         words = [ffi.new("char[]", text.encode()) for text in texts]
         c_hints = ffi.new("char *[]", [*words, ffi.NULL])
+        c_dir = ffi.new("char[]", os.fsencode(handshake_dir)) if handshake_dir else ffi.NULL
+        c_map = ffi.new("char[]", nic_map.encode()) if nic_map else ffi.NULL
         options = ffi.new(
             "dds_options_t *",
             {
@@ -41,6 +47,8 @@ class Opened:
                 "method": method,
                 "timeout_ms": milliseconds(timeout),
                 "collective_timeout_ms": milliseconds(collective_timeout),
+                "handshake_dir": c_dir,
+                "nic_map": c_map,
                 "hints": c_hints if words else ffi.NULL,
             },
         )
@@ -87,6 +95,14 @@ class Opened:
         self._receivers.clear()
         check(code)
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.free()
+
     def __del__(self) -> None:
         if getattr(self, "_handle", None):
             warnings.warn(f"{self!r} was never freed", ResourceWarning, source=self, stacklevel=2)
@@ -94,11 +110,12 @@ class Opened:
 
     def __repr__(self) -> str:
         if not self._handle:
-            return "<freed pyddstore.Store>"
-        return f"<pyddstore.Store rank {self._rank} of {self._size}>"
+            return f"<freed pyddstore.{type(self).__name__}>"
+        return f"<pyddstore.{type(self).__name__} rank {self._rank} of {self._size}>"
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Store cannot be pickled: each process constructs its own")
+        kind = type(self).__name__
+        raise TypeError(f"a {kind} cannot be pickled: each process constructs its own")
 
     def stats(self) -> Stats:
         """Return what this rank's store has done and holds.  Local."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from ._binding import check, ffi, lib
+from ._binding import check, ffi, lib, take_part
 from ._buffers import BYTES, ROWS, Layout, encoded, from_buffer, plain, same, var_options
-from ._describe import Info
+from ._describe import Info, read_info
 from ._dtypes import to_code, to_dtype
 from ._errors import NotFoundError
 from ._opened import Opened
@@ -55,18 +55,22 @@ class Shards(Opened):
         MismatchError
             The ranks' names, dtypes, row shapes or flags differ; the store works on.
         """
-        data = np.asarray(array)
-        if data.ndim == 0:
-            raise ValueError(f"{name!r}: an array of rows has at least one axis")
-        if not data.flags.c_contiguous:
-            if nocopy:
-                raise ValueError(f"{name!r}: with nocopy the array must be C-contiguous")
-            data = np.ascontiguousarray(data)
-        c_data = from_buffer(BYTES, plain(data))
-        options, _keep = var_options(data.shape[1:], meta, nocopy, hugepages)
+        try:
+            data = np.asarray(array)
+            if data.ndim == 0:
+                raise ValueError(f"{name!r}: an array of rows has at least one axis")
+            if not data.flags.c_contiguous:
+                if nocopy:
+                    raise ValueError(f"{name!r}: with nocopy the array must be C-contiguous")
+                data = np.ascontiguousarray(data)
+            c_name = encoded(name)
+            kind = to_code(data.dtype)
+            c_data = from_buffer(BYTES, plain(data))
+            options, _keep = var_options(data.shape[1:], meta, nocopy, hugepages)
+        except Exception:
+            take_part(lib.dds_add(self._handle, ffi.NULL, 0, 0, 0, ffi.NULL, ffi.NULL))
+            raise
         width = math.prod(data.shape[1:])
-        c_name = encoded(name)
-        kind = to_code(data.dtype)
         check(lib.dds_add(self._handle, c_name, len(data), width, kind, c_data, options))
         self._dtypes[name] = data.dtype
         if nocopy:
@@ -105,11 +109,15 @@ class Shards(Opened):
         TypeError, ExistsError, MismatchError
             As in `add`.
         """
-        exact = np.dtype(dtype)
-        row = (shape,) if isinstance(shape, int) else tuple(shape)
-        options, _keep = var_options(row, meta, False, hugepages)
-        kind = to_code(exact)
-        c_name = encoded(name)
+        try:
+            exact = np.dtype(dtype)
+            row = (shape,) if isinstance(shape, int) else tuple(shape)
+            c_name = encoded(name)
+            kind = to_code(exact)
+            options, _keep = var_options(row, meta, False, hugepages)
+        except Exception:
+            take_part(lib.dds_create(self._handle, ffi.NULL, 0, 0, 0, ffi.NULL))
+            raise
         check(lib.dds_create(self._handle, c_name, nrows, math.prod(row), kind, options))
         self._dtypes[name] = exact
         return self.local(name)
@@ -160,7 +168,12 @@ class Shards(Opened):
 
     def drop(self, name: str) -> None:
         """Remove the variable.  Waits for this rank's own readers.  Collective."""
-        check(lib.dds_drop(self._handle, encoded(name)))
+        try:
+            c_name = encoded(name)
+        except Exception:
+            take_part(lib.dds_drop(self._handle, ffi.NULL))
+            raise
+        check(lib.dds_drop(self._handle, c_name))
         for table in (self._variables, self._dtypes, self._arrays):
             table.pop(name, None)
 
@@ -172,8 +185,7 @@ class Shards(Opened):
         NotFoundError
             There is none of that name.
         """
-        c = ffi.new("dds_info_t *", {"struct_size": ffi.sizeof("dds_info_t")})
-        check(lib.dds_info(self._handle, encoded(name), c))
+        c = read_info(self._handle, encoded(name))
         alone = () if c.disp == 1 else (c.disp,)  # of a variable that C code added without a shape
         shape = tuple(c.shape[0 : c.ndim]) if c.ndim else alone
         return Info(

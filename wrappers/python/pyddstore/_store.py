@@ -6,13 +6,12 @@ states) there.  `get_batch` is kept lean: it costs well under a microsecond over
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._binding import check, failed, ffi, gather, lib
+from ._binding import check, failed, fetch, ffi, gather, gather_all, lib, take_part
 from ._buffers import BYTES, ROWS, as_rows, destination, encoded, from_buffer, plain
 from ._describe import Profile, read_profile
 from ._errors import DDSError
@@ -29,12 +28,17 @@ class Store(Shards):
 
     Parameters
     ----------
-    comm : None, FileComm or object
-        Who the ranks are.  None: this process alone.  An object with ``rank``, ``size`` and
-        ``allgather(bytes)``, which returns the ranks' values in their order, serves too: an mpi4py
-        communicator, or your launcher's own.  It may be freed afterwards.
+    comm : None, FileComm, mpi4py.MPI.Comm or object
+        Who the ranks are.  None: this process alone.  A communicator of mpi4py, whose MPI the
+        library finds by itself.  An object with ``rank``, ``size`` and ``allgather(bytes)``, which
+        returns the ranks' values in their order, serves too: your launcher's own.  It may be freed
+        afterwards.
     method : int
         How rows move between nodes: 0, 1 or 2 as ``DDS_METHOD_*``; the same on every rank.
+    handshake_dir : str or os.PathLike, optional
+        Where to publish for readers of other jobs.  Not in this release.
+    nic_map : str, optional
+        Which network card is near which core.  Not in this release.
     timeout : float, optional
         Deadline of reads, in seconds without progress; default ``DDSTORE_TIMEOUT_S``, else 30.
     collective_timeout : float, optional
@@ -60,14 +64,6 @@ class Store(Shards):
 
     def __enter__(self) -> "Store":
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.free()
 
     def __getitem__(self, name: str) -> Variable:
         return Variable(self, self.info(name))
@@ -107,9 +103,17 @@ class Store(Shards):
         if nrows is None:
             nrows = 1 if out is None else len(out)
         if out is None:
-            out = np.empty((max(nrows, 0), *variable.shape), variable.dtype)
-        c_out = destination(variable, out, nrows)
-        check(lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out)))
+            out = np.empty((nrows, *variable.shape), variable.dtype)
+        elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != nrows:
+            destination(variable, out, nrows)
+        code = fetch(
+            self._address, variable.utf8, first, out, variable.itemsize, variable.row_bytes
+        )
+        if code:
+            if code > 0:
+                failed(code)
+            c_out = destination(variable, out, nrows)
+            check(lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out)))
         return out
 
     def get_batch(
@@ -137,19 +141,22 @@ class Store(Shards):
             As in `get`.  All rows are checked before a byte moves.
         """
         variable = self._variables.get(name) or self._look_up(name)
-        if type(rows) is not _NDArray or rows.dtype is not _INT64 or rows.ndim != 1:
+        if type(rows) is not _NDArray or rows.dtype is not _INT64:
             rows = as_rows(rows)
         if out is None:
             out = np.empty((len(rows), *variable.shape), variable.dtype)
-        elif type(out) is not _NDArray or out.dtype is not variable.dtype or len(out) != len(rows):
+        elif type(out) is not _NDArray or out.dtype is not variable.dtype:
             destination(variable, out, len(rows))
-        code = gather(self._address, variable.utf8, rows, out, variable.row_bytes)
+        code = gather(
+            self._address, variable.utf8, rows, out, variable.itemsize, variable.row_bytes
+        )
         if code:
             if code > 0:
                 failed(code)
-            # Rows with gaps, or a destination of elements that the buffer protocol does not know.
+            # What does not fit, rows with gaps, or elements that have no buffer.
+            rows = as_rows(rows)
             c_out = destination(variable, out, len(rows))
-            c_rows = from_buffer(ROWS, as_rows(rows))
+            c_rows = from_buffer(ROWS, rows)
             check(
                 lib.dds_get_batch(
                     self._handle, variable.c_name, len(rows), c_rows, c_out, len(c_out)
@@ -165,14 +172,28 @@ class Store(Shards):
         As `get_batch`, but the ranks end together: `rows` may differ and be empty, and a bad row on
         one rank fails on every rank.
         """
-        variable = self._variables.get(name) or self._look_up(name)
-        index = as_rows(rows)
-        n = len(index)
-        if out is None:
-            out = np.empty((n, *variable.shape), variable.dtype)
-        c_out = destination(variable, out, n)
-        c_rows = from_buffer(ROWS, index)
-        check(lib.dds_get_batch_all(self._handle, variable.c_name, n, c_rows, c_out, len(c_out)))
+        c_name = ffi.NULL
+        try:
+            variable = self._variables.get(name) or self._look_up(name)
+            c_name = variable.c_name
+            if type(rows) is not _NDArray or rows.dtype is not _INT64:
+                rows = as_rows(rows)
+            if out is None:
+                out = np.empty((len(rows), *variable.shape), variable.dtype)
+            elif type(out) is not _NDArray or out.dtype is not variable.dtype:
+                destination(variable, out, len(rows))
+            code = gather_all(
+                self._address, variable.utf8, rows, out, variable.itemsize, variable.row_bytes
+            )
+            if code < 0:
+                rows = as_rows(rows)
+                n, c_rows = len(rows), from_buffer(ROWS, rows)
+                c_out = destination(variable, out, n)
+                code = lib.dds_get_batch_all(self._handle, c_name, n, c_rows, c_out, len(c_out))
+        except Exception:
+            take_part(lib.dds_get_batch_all(self._handle, c_name, -1, ffi.NULL, ffi.NULL, 0))
+            raise
+        check(code)
         return out
 
     def iget_batch(

@@ -1,0 +1,1 @@
+WITH_MPI: bool
