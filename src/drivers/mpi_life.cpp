@@ -84,14 +84,16 @@ void Mpi::reap()
 {
     if (!usable())
         return;
+    std::vector<std::unique_ptr<Parked>> ended;  // goes without the lock: it may park what it held
     const std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return;
-    std::erase_if(parked_, [&](const auto& parked) {
+    std::erase_if(parked_, [&](auto& parked) {
         const size_t bytes = parked->bytes();
         if (!parked->reap(*this))
             return false;
         all_parked -= bytes;
+        ended.push_back(std::move(parked));
         return true;
     });
 }

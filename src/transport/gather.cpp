@@ -22,14 +22,18 @@ constexpr size_t kMostAhead = 128;
 struct Kernel {
     const char* name;
     dds_gather_fn* gather;
+    dds_gather_two_fn* gather_two;
     dds_copy_fn* copy;
     bool (*runs)(const Processor&);
 };
 constexpr Kernel kKernels[] = {
     // the best last
-    {"sse2", dds_gather_sse2, dds_copy_sse2, [](const Processor&) { return true; }},
-    {"avx2", dds_gather_avx2, dds_copy_avx2, [](const Processor& cpu) { return cpu.avx2; }},
-    {"avx512", dds_gather_avx512, dds_copy_avx512, [](const Processor& cpu) { return cpu.avx512; }},
+    {"sse2", dds_gather_sse2, dds_gather_two_sse2, dds_copy_sse2,
+     [](const Processor&) { return true; }},
+    {"avx2", dds_gather_avx2, dds_gather_two_avx2, dds_copy_avx2,
+     [](const Processor& cpu) { return cpu.avx2; }},
+    {"avx512", dds_gather_avx512, dds_gather_two_avx512, dds_copy_avx512,
+     [](const Processor& cpu) { return cpu.avx512; }},
 };
 
 // What is chosen at load.  Rules are spread over the powers of two, so that a plan is one look-up.
@@ -105,6 +109,13 @@ void gather(const GatherPlan& plan, const std::byte* const* src, int64_t n, size
     const Kernel* kernel = choice.kernel.load(std::memory_order_relaxed);
     kernel->gather(reinterpret_cast<const char* const*>(src), n, row, reinterpret_cast<char*>(dst),
                    plan.kind, plan.ahead, plan.primed);
+}
+
+int64_t gather_two(const GatherPlan& plan, const dds_two& two, const int64_t* rows, int64_t n,
+                   size_t row, std::byte* dst)
+{
+    const Kernel* kernel = choice.kernel.load(std::memory_order_relaxed);
+    return kernel->gather_two(&two, rows, n, row, reinterpret_cast<char*>(dst), plan.primed);
 }
 
 const char* gather_kernel() { return choice.kernel.load(std::memory_order_relaxed)->name; }

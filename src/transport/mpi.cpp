@@ -170,6 +170,7 @@ Result<void> MpiWire::sync() { return windows_->sync(); }
 
 void MpiWire::tell(dds_stats_t& stats) const
 {
+    mpi_.reap();
     stats.windows += windows_->count();
     stats.staged_bytes += staged_.load(std::memory_order_relaxed);
     stats.quarantined_bytes += Flight::quarantined;
@@ -209,6 +210,8 @@ void MpiWire::put_back(std::unique_ptr<Flight> flight)
 Result<void> MpiWire::post(Batch& batch)
 {
     DDS_TRY(mpi_.usable());
+    if (*lost_ > 0)
+        mpi_.reap();
     size_t longest = 0;
     for (const Run& run : batch.runs)
         if (run.bytes <= kStaged)

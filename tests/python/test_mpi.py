@@ -203,3 +203,36 @@ def a_wrong_assertion(comm):
 def test_a_rank_that_fails_ends_all_and_is_heard(mpirun):
     with pytest.raises(AssertionError, match="of the last rank"):
         mpirun(a_wrong_assertion, 3)
+
+
+def a_read_given_up(comm):
+    import time
+
+    from pyddstore import _binding
+
+    store = pyddstore.Store(comm, collective_timeout=60)
+    row = np.full((1, 1 << 20), comm.rank, np.uint8)
+    store.add("x", row)
+    comm.barrier()
+    if comm.rank == 1:
+        time.sleep(3)  # out of MPI: it serves nothing
+    else:
+        store.set_timeout(collective=1)
+        out = np.zeros_like(row)
+        try:
+            store.get("x", 1, out=out)
+            assert (out == 1).all()
+        except pyddstore.DeadlineError:
+            assert any(kept is out for kept in _binding._held)
+            assert store.stats().quarantined_bytes >= out.nbytes
+        else:
+            assert not _binding._held
+    comm.barrier()
+    assert (store.get("x", 0, 2)[:, 0] == [0, 1]).all()
+    assert store.stats().quarantined_bytes == 0
+    comm.barrier()
+    store.free()
+
+
+def test_memory_that_mpi_may_write_to_is_kept(mpirun):
+    mpirun(a_read_given_up, 2, DDSTORE_SHM="0")

@@ -67,6 +67,36 @@ public:
             assert_true(out[i] == kUntouched);
     }
 
+    // n short rows by their numbers, of two shards that lie in this order in memory or in the other.
+    void found_right(int64_t n, size_t row, bool turned, int64_t bad)
+    {
+        const int64_t total = 2000, split = 700;
+        const size_t half = memory_.size() / 2;
+        const std::byte* first = memory_.data() + (turned ? half : 0);
+        const std::byte* second =
+            memory_.data() + (turned ? 0 : half) - static_cast<size_t>(split) * row;
+        const dds_two two{reinterpret_cast<const char*>(first), second - first, split, 2000};
+        std::vector<int64_t> rows(static_cast<size_t>(n));
+        int64_t seconds = 0;
+        for (int64_t& g : rows) {
+            g = static_cast<int64_t>(random_() % static_cast<uint64_t>(total));
+            seconds += g >= split;
+        }
+        if (bad)
+            rows.back() = bad;
+        std::vector<std::byte> out(static_cast<size_t>(n) * row + kGuard, kUntouched);
+        const int64_t found =
+            dds::gather_two(dds::gather_plan(row, n), two, rows.data(), n, row, out.data());
+        assert_int_equal(found, bad ? -1 : seconds);
+        for (size_t i = 0; i < rows.size() && !bad; i++) {
+            const std::byte* from = rows[i] < split ? first : second;
+            assert_memory_equal(out.data() + i * row, from + static_cast<size_t>(rows[i]) * row,
+                                row);
+        }
+        for (size_t i = bad ? 0 : static_cast<size_t>(n) * row; i < out.size(); i++)
+            assert_true(out[i] == kUntouched);
+    }
+
 private:
     [[noreturn]] static void fail_msg_at(const GatherPlan& plan, int64_t n, size_t row, size_t i)
     {
@@ -137,6 +167,20 @@ void a_single_row_is_copied_whole(void**)
 }
 
 // The memory model promises it for rows of 8 aligned bytes or fewer.
+void short_rows_of_two_shards_are_found_and_copied(void**)
+{
+    for (const char* kernel : kernels_here()) {
+        assert_true(selects(kernel));
+        Rows rows;
+        for (size_t row = 1; row <= DDS_TINY_ROW; row++)
+            for (const int64_t n : {1, 2, 31, 128, 1500})
+                for (const bool turned : {false, true})
+                    for (const int64_t bad : {0, -1, 2000})
+                        rows.found_right(n, row, turned, bad);
+    }
+    assert_true(selects("auto"));
+}
+
 void a_row_of_eight_bytes_is_never_torn(void**)
 {
     constexpr uint64_t kOnes = UINT64_MAX;
@@ -189,8 +233,10 @@ void each_kind_of_processor_has_rules_for_every_size(void**)
     for (const auto vendor : {dds::Processor::Vendor::other, dds::Processor::Vendor::amd,
                               dds::Processor::Vendor::intel})
         for (const uint32_t family : {6U, 23U, 25U, 26U})
-            for (const bool strings : {false, true}) {
+            for (const int has : {0, 1, 2, 3}) {
+                const bool strings = has & 1;
                 dds::Processor cpu;
+                cpu.avx512 = has & 2;
                 cpu.vendor = vendor;
                 cpu.family = family;
                 cpu.fast_short_strings = cpu.fast_strings = strings;
@@ -240,6 +286,7 @@ int main()
         cmocka_unit_test(every_size_is_copied_whole),
         cmocka_unit_test(every_copy_cut_or_not_is_right),
         cmocka_unit_test(a_single_row_is_copied_whole),
+        cmocka_unit_test(short_rows_of_two_shards_are_found_and_copied),
         cmocka_unit_test(a_row_of_eight_bytes_is_never_torn),
         cmocka_unit_test(a_plan_primes_rows_that_fit_ahead),
         cmocka_unit_test(each_kind_of_processor_has_rules_for_every_size),

@@ -27,10 +27,27 @@ enum {
 typedef void dds_gather_fn(const char *const *src, int64_t n, size_t row, char *dst, uint32_t kind,
                            size_t ahead, int64_t lead);
 
+/* Rows of at most two shards: row g is at base + g * row, and `apart` further from `split` on. */
+struct dds_two {
+    const char *base;
+    intptr_t apart;
+    int64_t split;
+    uint64_t total;
+};
+
+/* Copy rows[i] to dst + i * row for n rows of at most DDS_TINY_ROW bytes, by the widest registers: the
+ * addresses are found on the way, which for such rows costs less than a list of them.  Row i + lead is
+ * prefetched while row i is copied.  Returns how many are of the second shard, or -1 where one is not
+ * within total, before a byte is copied. */
+enum { DDS_TINY_ROW = 64 };
+typedef int64_t dds_gather_two_fn(const struct dds_two *two, const int64_t *rows, int64_t n, size_t row,
+                                  char *dst, int64_t lead);
+
 /* Copy one row by the widest registers. */
 typedef void dds_copy_fn(char *dst, const char *src, size_t row);
 
 dds_gather_fn dds_gather_sse2, dds_gather_avx2, dds_gather_avx512;
+dds_gather_two_fn dds_gather_two_sse2, dds_gather_two_avx2, dds_gather_two_avx512;
 dds_copy_fn dds_copy_sse2, dds_copy_avx2, dds_copy_avx512;
 
 #ifdef __cplusplus

@@ -32,6 +32,15 @@ constexpr Rule kZen3Batch[] = {
     {kAny, DDS_COPY_MEMCPY, 0},
 };
 
+// Zen 4 (32 KiB L1, 1 MiB L2, AVX-512): what is prefetched early costs more than it saves.
+constexpr Rule kZen4Batch[] = {
+    {64, DDS_COPY_VECTOR, 2048},
+    {2048, DDS_COPY_VECTOR, 4096},
+    {8192, DDS_COPY_VECTOR | block(1024), 2048},
+    {32768, DDS_COPY_STRING | block(1024), 4096},
+    {kAny, DDS_COPY_MEMCPY, 0},
+};
+
 // Where rep movsb has a slow start: what came second on Zen 5.
 constexpr Rule kLoopsOne[] = {
     {4096, DDS_COPY_VECTOR, 0},
@@ -45,7 +54,8 @@ constexpr Rule kLoopsBatch[] = {
 };
 
 constexpr RuleSet kStrings{"fast short strings", kStringsOne, kStringsBatch, 65537, 2.0};
-constexpr RuleSet kZen3{"Zen 3 and 4", kZen3One, kZen3Batch, 16385, 0.4};
+constexpr RuleSet kZen3{"Zen 3", kZen3One, kZen3Batch, 16385, 0.4};
+constexpr RuleSet kZen4{"Zen 4", kZen3One, kZen4Batch, 16385, 0.4};
 constexpr RuleSet kLoops{"no fast short strings", kLoopsOne, kLoopsBatch, 65537, 2.0};
 
 struct Entry {
@@ -56,10 +66,12 @@ bool is_zen3(const Processor& cpu)
 {
     return cpu.vendor == Processor::Vendor::amd && cpu.family == 25;
 }
+bool is_zen4(const Processor& cpu) { return is_zen3(cpu) && cpu.avx512 && cpu.fast_short_strings; }
 bool has_strings(const Processor& cpu) { return cpu.fast_short_strings; }
 bool is_any(const Processor&) { return true; }
 
-constexpr Entry kTable[] = {{is_zen3, kZen3}, {has_strings, kStrings}, {is_any, kLoops}};
+constexpr Entry kTable[] = {
+    {is_zen4, kZen4}, {is_zen3, kZen3}, {has_strings, kStrings}, {is_any, kLoops}};
 
 }  // namespace
 

@@ -23,10 +23,12 @@ __all__ = [
     "ffi",
     "gather",
     "gather_all",
+    "hold",
     "keep",
     "kept",
     "lib",
     "milliseconds",
+    "read_failed",
     "take_part",
     "to_text",
 ]
@@ -57,6 +59,27 @@ def failed(code: int) -> NoReturn:
     name = to_text(lib.dds_error_name(code))
     kind = CLASSES[code - 1] if 1 <= code <= len(CLASSES) else DDSError
     raise kind(code, name, lib.dds_last_error_rank(), to_text(lib.dds_last_error())) from cause
+
+
+_held: list[Any] = []
+
+
+def hold(handle: Any, memory: Any) -> None:
+    """Keep `memory` for ever where MPI may still write to it.
+
+    A read over MPI that was given up cannot be told to stop; long rows land in the destination.
+    """
+    stats = ffi.new("dds_stats_t *", {"struct_size": ffi.sizeof("dds_stats_t")})
+    if lib.dds_stats(handle, stats) == 0 and stats.quarantined_bytes:
+        _held.append(memory)
+
+
+def read_failed(code: int, handle: Any, memory: Any) -> NoReturn:
+    """`failed`, of a read into `memory`."""
+    try:
+        failed(code)
+    finally:
+        hold(handle, memory)
 
 
 def check(code: int) -> None:

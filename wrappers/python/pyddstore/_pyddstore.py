@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._arrays import check_width, gpu_refusal, on_gpu, raw, seen
-from ._binding import check, failed, fetch, ffi, gather, gather_all, lib, take_part
+from ._binding import check, fetch, ffi, gather, gather_all, lib, read_failed, take_part
 from ._buffers import ROWS, Layout, as_rows, encoded, from_buffer
 from ._describe import read_profile
 from ._pyddstore_shards import PyDDShards
@@ -104,11 +104,13 @@ class PyDDStore(PyDDShards):
             )
         if code:
             if code > 0:
-                failed(code)
+                read_failed(code, self._handle, arr)
             layout = variable or self._look_up(name)
             out = self._destination(layout, arr)
             rows = len(arr)
-            check(lib.dds_get(self._handle, layout.c_name, start, rows, out, len(out)))
+            code = lib.dds_get(self._handle, layout.c_name, start, rows, out, len(out))
+            if code:
+                read_failed(code, self._handle, arr)
         if self._profiled:
             self._count(began)
 
@@ -148,7 +150,7 @@ class PyDDStore(PyDDShards):
             )
         if code:
             if code > 0:
-                failed(code)
+                read_failed(code, self._handle, arr)
             self._get_batch(name, arr, indices, together)
         if self._profiled:
             self._count(began)
@@ -172,7 +174,8 @@ class PyDDStore(PyDDShards):
             if together:
                 take_part(read(self._handle, c_name, -1, ffi.NULL, ffi.NULL, 0))
             raise
-        check(code)
+        if code:
+            read_failed(code, self._handle, arr)
 
     def _destination(self, variable: Layout, arr: Any) -> Any:
         if on_gpu(arr):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ._binding import check, failed, ffi, lib, milliseconds
+from ._binding import check, failed, ffi, hold, lib, milliseconds
 from ._errors import DDSError, StateError
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ class Request:
 
     def _note(self, code: int) -> None:
         # Of a call that may have ended it: keeps the read's own error for all who ask.
-        if self.done:
-            self._buffers = None
         if code:
             try:
                 failed(code)
@@ -43,6 +41,9 @@ class Request:
                 if not self.done:
                     raise
                 self._error = error
+                hold(self._store._handle, self._buffers)
+        if self.done:
+            self._buffers = None
 
     def wait(self, timeout: float | None = None) -> NDArray[Any]:
         """Wait for the end and return the rows.
@@ -87,6 +88,7 @@ class Request:
         if self.done:
             return
         check(lib.dds_cancel(self._c))
+        hold(self._store._handle, self._buffers)
         self._buffers = None
         text = "the request was cancelled"
         self._error = StateError(lib.DDS_ERR_STATE, "DDS_ERR_STATE", -1, text)
@@ -94,6 +96,7 @@ class Request:
     def __del__(self) -> None:
         if self._c and self._c[0]:
             lib.dds_cancel(self._c)
+            hold(self._store._handle, self._buffers)
 
     def __repr__(self) -> str:
         state = "open" if not self.done else "failed" if self._error else "ended"

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._binding import check, failed, fetch, ffi, gather, gather_all, lib, take_part
+from ._binding import check, fetch, ffi, gather, gather_all, lib, read_failed, take_part
 from ._buffers import BYTES, ROWS, as_rows, destination, encoded, from_buffer, plain
 from ._describe import Profile, read_profile
 from ._errors import DDSError
@@ -111,9 +111,11 @@ class Store(Shards):
         )
         if code:
             if code > 0:
-                failed(code)
+                read_failed(code, self._handle, out)
             c_out = destination(variable, out, nrows)
-            check(lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out)))
+            code = lib.dds_get(self._handle, variable.c_name, first, nrows, c_out, len(c_out))
+            if code:
+                read_failed(code, self._handle, out)
         return out
 
     def get_batch(
@@ -152,16 +154,16 @@ class Store(Shards):
         )
         if code:
             if code > 0:
-                failed(code)
+                read_failed(code, self._handle, out)
             # What does not fit, rows with gaps, or elements that have no buffer.
             rows = as_rows(rows)
             c_out = destination(variable, out, len(rows))
             c_rows = from_buffer(ROWS, rows)
-            check(
-                lib.dds_get_batch(
-                    self._handle, variable.c_name, len(rows), c_rows, c_out, len(c_out)
-                )
+            code = lib.dds_get_batch(
+                self._handle, variable.c_name, len(rows), c_rows, c_out, len(c_out)
             )
+            if code:
+                read_failed(code, self._handle, out)
         return out
 
     def get_batch_all(
