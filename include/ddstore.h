@@ -217,8 +217,8 @@ typedef struct dds_options_s {
 #define DDS_OPTIONS_INIT { (uint32_t)sizeof(dds_options_t), 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
 /* Open a store over the ranks of `comm`, which may be freed afterwards.  Ranks of one node share
- * memory whatever the method; a rank on another node is DDS_ERR_UNSUPPORTED in this release.
- * Collective.  Deadline: collective. */
+ * memory whatever the method; with those of other nodes `comm` must be one of MPI, else this is
+ * DDS_ERR_UNSUPPORTED.  Collective.  Deadline: collective. */
 DDS_API int dds_init(dds_comm_t comm, const dds_options_t *options, dds_store_t *store);
 
 /* Change the deadlines, in ms; 0 takes the default again, a negative one is DDS_ERR_ARG.  Local. */

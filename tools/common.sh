@@ -131,12 +131,13 @@ python_environment() {
     PATH=$venv/bin:$PATH
 }
 
-# more_mpis REQUIREMENTS: each MPI of it under .venv/mpi, in a folder of its own, as they have files of
-# the same names.
+# more_mpis REQUIREMENTS [NAME]: each MPI of it, or that one, under .venv/mpi, in a folder of its own, as
+# they have files of the same names.
 more_mpis() {
     local line name
     while read -r line; do
         name=${line%% *}
+        [[ -z ${2:-} || $name == "$2" ]] || continue
         grep -qxF "$line" "$venv/mpi/$name/satisfied" 2>/dev/null && continue
         rm -rf "$venv/mpi/$name"
         "$venv/bin/python" -m pip install --progress-bar off --prefix "$venv/mpi/$name" "$line" &&

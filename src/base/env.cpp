@@ -16,40 +16,40 @@ constexpr int64_t kGibi = int64_t{1} << 30, kTebi = int64_t{1} << 40;
 
 // clang-format off
 constexpr auto table = std::to_array<Variable>({
-    {"DDSTORE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800",
-     "deadline of reads: so long without progress (30)"},
-    {"DDSTORE_COLLECTIVE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800",
-     "deadline of collective calls (1800)"},
-    {"DDSTORE_HANDSHAKE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800",
-     "how long ranks wait to meet in a directory (300)"},
-    {"DDSTORE_HANDSHAKE_DIR", Kind::path, 1, PATH_MAX - 1, "a directory, at most 4095 bytes",
+    {"DDSTORE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800", "30",
+     "deadline of reads: so long without progress"},
+    {"DDSTORE_COLLECTIVE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800", "1800",
+     "deadline of collective calls"},
+    {"DDSTORE_HANDSHAKE_TIMEOUT_S", Kind::integer, 1, kWeek, "seconds, 1 to 604800", "300",
+     "how long ranks wait to meet in a directory"},
+    {"DDSTORE_HANDSHAKE_DIR", Kind::path, 1, PATH_MAX - 1, "a directory, at most 4095 bytes", "",
      "where ranks meet through files when no directory is given"},
-    {"DDSTORE_NODE", Kind::text, 1, 255, "a name, 1 to 255 printable bytes",
-     "name of this node: ranks with the same one share memory (boot id and network namespace)"},
-    {"DDSTORE_SHM", Kind::flag, 0, 1, "0 or 1",
-     "0: never read through shared memory, also on one node (1)"},
-    {"DDSTORE_KERNEL", Kind::text, 1, 64, "the name of a row copy, 1 to 64 printable bytes",
-     "row copy to use whatever the row size (chosen by size and processor)"},
-    {"DDSTORE_MPI", Kind::flag, 0, 1, "0 or 1",
-     "0: refuse communicators of MPI and never look for an MPI (1)"},
-    {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "1: count reads for dds_profile (0)"},
-    {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776",
+    {"DDSTORE_NODE", Kind::text, 1, 255, "a name, 1 to 255 printable bytes", "boot id and network namespace",
+     "name of this node: ranks with the same one share memory"},
+    {"DDSTORE_SHM", Kind::flag, 0, 1, "0 or 1", "1",
+     "0: never read through shared memory, also on one node"},
+    {"DDSTORE_KERNEL", Kind::text, 1, 64, "the name of a row copy, 1 to 64 printable bytes", "auto",
+     "row copy to use whatever the row size; auto: by row size and processor"},
+    {"DDSTORE_MPI", Kind::flag, 0, 1, "0 or 1", "1",
+     "0: refuse communicators of MPI and never look for an MPI"},
+    {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "0", "1: count reads for dds_profile"},
+    {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776", "1073741824",
      "longest single read over a wire; longer ones are split"},
-    {"DDSTORE_ALLTOALL_MAX_BYTES", Kind::integer, 4096, kGibi, "bytes, 4096 to 1073741824",
+    {"DDSTORE_ALLTOALL_MAX_BYTES", Kind::integer, 4096, kGibi, "bytes, 4096 to 1073741824", "2097152",
      "most that a rank gets in a round of dds_get_batch_all between nodes; the same on all ranks"},
 #if DDS_TESTING
-    {"DDSTORE_FAILPOINT", Kind::text, 1, 4095, "name:action[:nth],...: see base/failpoint.hpp",
+    {"DDSTORE_FAILPOINT", Kind::text, 1, 4095, "name:action[:nth],...: see base/failpoint.hpp", "",
      "what goes wrong, and where"},
-    {"DDSTORE_FAILPOINT_TRACE", Kind::path, 1, PATH_MAX - 1, "a file, at most 4095 bytes",
+    {"DDSTORE_FAILPOINT_TRACE", Kind::path, 1, PATH_MAX - 1, "a file, at most 4095 bytes", "",
      "where each failpoint that is passed leaves its name"},
-    {"DDSTORE_TEST_WIRE", Kind::text, 1, 255, "the plan of a test wire, 1 to 255 printable bytes",
+    {"DDSTORE_TEST_WIRE", Kind::text, 1, 255, "the plan of a test wire, 1 to 255 printable bytes", "",
      "a wire that fails or dawdles as told"},
 #endif
 });
 // clang-format on
 
 // A name that is not in the table above is a slip of our own; it reads as unset.
-constexpr Variable kUnknown{"", Kind::flag, 0, 1, "nothing", ""};
+constexpr Variable kUnknown{"", Kind::flag, 0, 1, "nothing", "", ""};
 
 const Variable& find(std::string_view name)
 {
@@ -116,12 +116,16 @@ std::span<const Variable> variables() { return table; }
 
 Result<void> check()
 {
-    for (const Variable& variable : table) {
-        if (variable.kind == Kind::text || variable.kind == Kind::path)
-            DDS_TRY(check_text(variable));
-        else
-            DDS_TRY(number_of(variable));
-    }
+    for (const Variable& variable : table)
+        DDS_TRY(check(variable));
+    return {};
+}
+
+Result<void> check(const Variable& variable)
+{
+    if (variable.kind == Kind::text || variable.kind == Kind::path)
+        return check_text(variable);
+    DDS_TRY(number_of(variable));
     return {};
 }
 

@@ -18,6 +18,7 @@ struct Variable {
     Kind kind;
     int64_t least, most;  // integer: its value; text and path: its length
     const char* takes;    // "seconds, 1 to 604800"
+    const char* preset;   // what holds where it is unset: "30"; empty: nothing
     const char* meaning;  // one line, for ddstore-info and ddstore(7)
 };
 std::span<const Variable> variables();  // every one that the library reads
@@ -25,6 +26,7 @@ std::span<const Variable> variables();  // every one that the library reads
 // All of them at once, so that junk is found when the library is first used and not by the first
 // call that happens to need the variable.
 Result<void> check();
+Result<void> check(const Variable& variable);
 
 // Unset or empty: nullopt.  `name` must be one of variables().  text() gives what is there: its
 // length and its bytes are what check() looks at.

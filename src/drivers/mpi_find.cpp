@@ -35,25 +35,6 @@ Library look_at(Dynlib so, std::string path)
     return {std::move(so), std::move(path), flavour, initialized, finalized};
 }
 
-// Those that are known; what only passes MPI's calls on, as profilers do, has no flavour.
-std::vector<Library> all()
-{
-    std::vector<Library> found;
-    const auto see = [&](const char* name) {
-        auto so = Dynlib::held(name);
-        void* defined = so ? so->find_own("MPI_Initialized") : nullptr;
-        if (!defined)
-            return;
-        Library library = look_at(std::move(*so), Dynlib::file_of(defined));
-        if (library.flavour != Flavour::none)
-            found.push_back(std::move(library));
-    };
-    see(nullptr);
-    for (const std::string& name : Dynlib::all_held())
-        see(name.c_str());
-    return found;
-}
-
 Error not_live(const Library& library)
 {
     if (library.finalized)
@@ -64,7 +45,7 @@ Error not_live(const Library& library)
 
 Result<Library> only_live()
 {
-    std::vector<Library> found = all();
+    std::vector<Library> found = loaded();
     if (found.empty())
         return fail(DDS_ERR_STATE,
                     "there is no MPI in this process: call MPI_Init first; for one that is linked "
@@ -82,6 +63,25 @@ Result<Library> only_live()
 }
 
 }  // namespace
+
+// Those that are known; what only passes MPI's calls on, as profilers do, has no flavour.
+std::vector<Library> loaded()
+{
+    std::vector<Library> found;
+    const auto see = [&](const char* name) {
+        auto so = Dynlib::held(name);
+        void* defined = so ? so->find_own("MPI_Initialized") : nullptr;
+        if (!defined)
+            return;
+        Library library = look_at(std::move(*so), Dynlib::file_of(defined));
+        if (library.flavour != Flavour::none)
+            found.push_back(std::move(library));
+    };
+    see(nullptr);
+    for (const std::string& name : Dynlib::all_held())
+        see(name.c_str());
+    return found;
+}
 
 Result<Library> find(const char* object)
 {

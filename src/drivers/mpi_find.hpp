@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/dynlib.hpp"
 
@@ -21,10 +22,15 @@ struct Library {
     bool live() const { return initialized && !finalized; }
 };
 
+// Each MPI that is loaded, whether it is live or not.
+std::vector<Library> loaded();
+
 // The MPI that the file `object`, which is loaded, is bound to; or, with NULL, the only live one.
 Result<Library> find(const char* object);
 
 Result<dds_mpi_table_t> table_of(const Library& library);
+
+Result<uint64_t> comm_world(const Library& library);
 
 // Fortran's integer as a handle.
 Result<uint64_t> from_fortran(const Library& library, int handle);

@@ -144,6 +144,17 @@ Result<dds_mpi_table_t> table_of(const Library& library)
     return table;
 }
 
+Result<uint64_t> comm_world(const Library& library)
+{
+    switch (library.flavour) {
+    case Flavour::mpich: return uint64_t{0x44000000};
+    case Flavour::openmpi: return object_of(library, "ompi_mpi_comm_world");
+    case Flavour::abi: return uint64_t{0x101};
+    case Flavour::none: break;
+    }
+    return fail(DDS_ERR_UNSUPPORTED, "%s is no MPI that is known", library.path.c_str());
+}
+
 // In the MPICH family it is the handle, and MPI_Comm_f2c a macro.  The ABI of MPI 5 has numbers of
 // its own up to 0xfff, which are the same in Fortran, and a function for the rest.
 Result<uint64_t> from_fortran(const Library& library, int handle)

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -14,5 +17,12 @@ Result<void> fill(std::byte* to, const void* from, size_t bytes);
 
 // LIMIT where the memory cgroup or the machine has no room for `bytes` more, with both numbers.
 Result<void> check_room(size_t bytes);
+
+// The memory cgroups that this process is in and that have a limit, the innermost first.
+struct MemoryLimit {
+    std::string cgroup;   // its directory
+    uint64_t most, used;  // bytes; cached files are not in `used`, as they are given up
+};
+std::vector<MemoryLimit> memory_limits();
 
 }  // namespace dds

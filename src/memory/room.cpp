@@ -47,41 +47,45 @@ std::string cgroup_path()
     return {};
 }
 
-Result<void> check_cgroup(const std::string& dir, uint64_t bytes)
+uint64_t cached_in(const std::string& cgroup)
 {
-    const uint64_t most = read_number(dir + "/memory.max");
-    const uint64_t now = read_number(dir + "/memory.current");
-    if (most == kUnknown || now == kUnknown)
-        return {};
-    // Cached files are given up under pressure.
     uint64_t cached = 0;
     for (const char* key : {"inactive_file", "active_file"})
-        if (const uint64_t value = read_field(dir + "/memory.stat", key); value != kUnknown)
+        if (const uint64_t value = read_field(cgroup + "/memory.stat", key); value != kUnknown)
             cached += value;
-    const uint64_t used = now - std::min(now, cached);
-    if (bytes > most - std::min(most, used))
-        return fail(DDS_ERR_LIMIT,
-                    "%llu bytes do not fit: the memory cgroup %s allows %llu and %llu "
-                    "are in use; raise its memory.max or give each rank fewer rows",
-                    static_cast<unsigned long long>(bytes), dir.c_str(),
-                    static_cast<unsigned long long>(most), static_cast<unsigned long long>(used));
-    return {};
+    return cached;
 }
 
 }  // namespace
+
+std::vector<MemoryLimit> memory_limits()
+{
+    std::vector<MemoryLimit> limits;
+    for (std::string path = cgroup_path();;) {
+        const std::string dir = "/sys/fs/cgroup" + path;
+        const uint64_t most = read_number(dir + "/memory.max");
+        const uint64_t now = read_number(dir + "/memory.current");
+        if (most != kUnknown && now != kUnknown)
+            limits.push_back({dir, most, now - std::min(now, cached_in(dir))});
+        const size_t slash = path.rfind('/');
+        if (slash == std::string::npos)
+            return limits;
+        path.resize(slash);
+    }
+}
 
 Result<void> check_room(size_t bytes)
 {
     constexpr size_t kSmall = size_t{16} << 20;  // not worth four files
     if (bytes < kSmall)
         return {};
-    for (std::string path = cgroup_path();;) {
-        DDS_TRY(check_cgroup("/sys/fs/cgroup" + path, bytes));
-        const size_t slash = path.rfind('/');
-        if (slash == std::string::npos)
-            break;
-        path.resize(slash);
-    }
+    for (const MemoryLimit& limit : memory_limits())
+        if (bytes > limit.most - std::min(limit.most, limit.used))
+            return fail(DDS_ERR_LIMIT,
+                        "%zu bytes do not fit: the memory cgroup %s allows %llu and %llu "
+                        "are in use; raise its memory.max or give each rank fewer rows",
+                        bytes, limit.cgroup.c_str(), static_cast<unsigned long long>(limit.most),
+                        static_cast<unsigned long long>(limit.used));
     const uint64_t free = read_field("/proc/meminfo", "MemAvailable:");
     const uint64_t swap = read_field("/proc/meminfo", "SwapFree:");
     if (free != kUnknown && swap != kUnknown && bytes > (free + swap) * 1024)

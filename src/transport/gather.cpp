@@ -120,6 +120,15 @@ int64_t gather_two(const GatherPlan& plan, const dds_two& two, const int64_t* ro
 
 const char* gather_kernel() { return choice.kernel.load(std::memory_order_relaxed)->name; }
 
+std::vector<const char*> gather_kernels()
+{
+    std::vector<const char*> names;
+    for (const Kernel& kernel : kKernels)
+        if (kernel.runs(choice.cpu))
+            names.push_back(kernel.name);
+    return names;
+}
+
 Result<void> gather_select(std::string_view name)
 {
     if (name == "auto") {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "transport/kernels/kernel.h"
@@ -78,6 +79,7 @@ inline void copy_small(std::byte* to, const std::byte* from, size_t row)
 }
 
 const char* gather_kernel();                          // the instruction set in use: "avx2"
+std::vector<const char*> gather_kernels();            // those that run here, the best last
 Result<void> gather_select(std::string_view kernel);  // "auto" or a name; ARG lists the names
 
 }  // namespace dds

@@ -140,12 +140,14 @@ def check_environment():
 
 
 def check_options():
-    """ddstore-bench(1) lists the options that ddstore-bench --help explains."""
-    bench = next(p for p in man.pages() if p.name == "ddstore-bench")
-    ours = {
-        m[1] for line in bench.sections["DESCRIPTION"] if (m := re.match(r"\.It Fl -(\S+)", line))
-    }
-    yield from missing("ddstore-bench", ours, man.bench_options() | {"help"})
+    """The page of a tool lists the options that its --help explains."""
+    for page in man.pages():
+        if page.section != "1":
+            continue
+        lines = page.sections["DESCRIPTION"]
+        ours = {m[1] for line in lines if (m := re.match(r"\.It Fl -(\S+)", line))}
+        tool = page.name.removeprefix("ddstore-")
+        yield from missing(page.name, ours, man.tool_options(tool) | {"help"})
 
 
 CHECKS = {name[6:]: check for name, check in globals().items() if name.startswith("check_")}

@@ -142,7 +142,7 @@ def environment():
     return {name: "".join(re.findall(r'"([^"]*)"', takes)) for name, takes in rows}
 
 
-def bench_options():
-    """The long options that ddstore-bench --help explains."""
-    text = (ROOT / "tools/bench/options.cpp").read_text(encoding="utf-8")
+def tool_options(tool):
+    """The long options that ddstore-TOOL --help explains."""
+    text = (ROOT / f"tools/{tool}/options.cpp").read_text(encoding="utf-8")
     return set(re.findall(r"^  --([a-z-]+)", text, flags=re.M))

@@ -14,6 +14,7 @@ SOURCES = [
     "src/libddstore.map",
     "src/base/env.cpp",
     "tools/bench/options.cpp",
+    "tools/info/options.cpp",
 ]
 FAULTS = [  # check, file, what stands there, what shall stand there
     ("prototypes", "man/dds_get.3", '"size_t out_bytes"', '"int out_bytes"'),
@@ -47,6 +48,7 @@ FAULTS = [  # check, file, what stands there, what shall stand there
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_SHM Pq 0 or 1", ".It Ev DDSTORE_SHM Pq yes"),
     ("environment", "man/dds_init.3", ".Ev DDSTORE_TIMEOUT_S", ".Ev DDSTORE_TIMEOUT"),
     ("options", "man/ddstore-bench.1", ".It Fl -json", ".It Fl -jason"),
+    ("options", "man/ddstore-info.1", ".It Fl -json", ".It Fl -jason"),
 ]
 
 

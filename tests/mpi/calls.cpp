@@ -84,6 +84,8 @@ void what_is_known_of_it_is_what_its_own_header_says(void**)
 #undef SAME
     // Functions too: the shim is linked with the library that was found.
     assert_memory_equal(&theirs, &ours, sizeof ours);
+    const auto world = reinterpret_cast<uint64_t (*)()>(dlsym(shim, "world_of_header"));
+    assert_true(world() == must(dds::mpi::comm_world(must(dds::mpi::find(nullptr)))));
 }
 
 void fortrans_integer_is_turned_into_the_handle(void**)

@@ -4,8 +4,17 @@
 
 dds_mpi_table_t table_of_header(void);
 int fortran_of(const void *comm);
+uint64_t world_of_header(void);
 
 dds_mpi_table_t table_of_header(void) { return dds_mpi_table_of_caller(); }
+
+uint64_t world_of_header(void)
+{
+    const MPI_Comm world = MPI_COMM_WORLD;
+    uint64_t handle = 0;
+    memcpy(&handle, &world, sizeof world);
+    return handle;
+}
 
 int fortran_of(const void *comm)
 {

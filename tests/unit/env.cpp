@@ -120,6 +120,24 @@ void each_variable_is_described(void**)
     }
 }
 
+void each_default_is_a_value_that_is_taken(void**)
+{
+    for (const env::Variable& variable : env::variables()) {
+        const bool named = variable.kind == env::Kind::text || variable.kind == env::Kind::path;
+        assert_true(named || variable.preset[0]);
+        assert_fine(variable, variable.preset);
+    }
+}
+
+void one_variable_is_judged_alone(void**)
+{
+    setenv("DDSTORE_SHM", "maybe", 1);
+    for (const env::Variable& variable : env::variables()) {
+        const bool right = static_cast<bool>(env::check(variable));
+        assert_int_equal(right, strcmp(variable.name, "DDSTORE_SHM") != 0);
+    }
+}
+
 }  // namespace
 
 int main()
@@ -131,6 +149,8 @@ int main()
         cmocka_unit_test_setup_teardown(texts_and_paths_have_a_length, forget, forget),
         cmocka_unit_test_setup_teardown(unset_and_empty_are_the_default, forget, forget),
         cmocka_unit_test_setup_teardown(each_variable_is_described, forget, forget),
+        cmocka_unit_test_setup_teardown(each_default_is_a_value_that_is_taken, forget, forget),
+        cmocka_unit_test_setup_teardown(one_variable_is_judged_alone, forget, forget),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -266,6 +266,18 @@ void a_kernel_that_is_not_there_is_refused_by_name(void**)
     assert_true(selects("auto"));
 }
 
+void the_kernels_that_are_told_can_be_selected(void**)
+{
+    const auto names = dds::gather_kernels();
+    assert_string_equal(names.front(), "sse2");
+    for (const char* name : names) {
+        assert_true(selects(name));
+        assert_string_equal(dds::gather_kernel(), name);
+    }
+    assert_true(selects("auto"));
+    assert_string_equal(dds::gather_kernel(), names.back());
+}
+
 }  // namespace
 
 int main()
@@ -279,6 +291,7 @@ int main()
         cmocka_unit_test(a_plan_primes_rows_that_fit_ahead),
         cmocka_unit_test(each_kind_of_processor_has_rules_for_every_size),
         cmocka_unit_test(a_kernel_that_is_not_there_is_refused_by_name),
+        cmocka_unit_test(the_kernels_that_are_told_can_be_selected),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
