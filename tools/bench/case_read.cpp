@@ -45,6 +45,9 @@ std::vector<Side> gather_sides(Rank& rank, Variable& variable, int64_t n)
     const limit_shards& shards = variable.shards();
     for (const GatherVariant& v : gather_variants(variable.row(), n, shards.n, rank.options.all))
         sides.push_back(gather_side(v, shards, n));
+    if (n == 1)
+        for (Side& side : one_sides(shards))
+            sides.push_back(std::move(side));
     return sides;
 }
 

@@ -187,8 +187,55 @@ INLINE const char *find(const struct limit_shards *s, const struct walk *w, int6
     return s->base[r] + (size_t)g * s->row;
 }
 
+INLINE const char *where(const struct limit_shards *s, int64_t g)
+{
+    const size_t at = (size_t)g * s->row;
+    if (s->n == 1)
+        return s->base[0] + at;
+    if (s->n == 2)
+        return s->base[0] + ((s->base[1] - s->base[0]) & -(intptr_t)(g >= s->first[1])) + at;
+    int r = s->bucket[g >> s->shift];
+    while (g >= s->first[r + 1])
+        r++;
+    return s->base[r] + at;
+}
+
+INLINE void one(int how, int primed, const struct limit_shards *s, int64_t g, char *dst)
+{
+    const char *from = where(s, g);
+    const size_t row = s->row;
+    if (primed)
+        prefetch(from, row);
+    if (how == LIMIT_VECTOR && row == 512)
+        copy(how, dst, from, 512);
+    else if (how == LIMIT_VECTOR && row == 64)
+        copy(how, dst, from, 64);
+    else if (how == LIMIT_VECTOR && row == 8)
+        copy(how, dst, from, 8);
+    else
+        copy(how, dst, from, row);
+}
+
+#define ONE(name, how, primed)                                           \
+    static void name(const struct limit_shards *s, int64_t g, char *dst) \
+    {                                                                    \
+        one(how, primed, s, g, dst);                                     \
+    }
+ONE(one_memcpy, LIMIT_MEMCPY, 0)
+ONE(one_memcpy_primed, LIMIT_MEMCPY, 1)
+ONE(one_vector, LIMIT_VECTOR, 0)
+ONE(one_vector_primed, LIMIT_VECTOR, 1)
+ONE(one_string, LIMIT_STRING, 0)
+ONE(one_string_primed, LIMIT_STRING, 1)
+
 #define JOIN2(a, b) a##b
 #define JOIN(a, b)  JOIN2(a, b)
+
+const struct limit_one JOIN(limit_one_, LIMIT_ISA)[LIMIT_COPIES] = {
+    [LIMIT_MEMCPY] = {one_memcpy, one_memcpy_primed},
+    [LIMIT_VECTOR] = {one_vector, one_vector_primed},
+    [LIMIT_STRING] = {one_string, one_string_primed},
+};
 
 void JOIN(limit_gather_, LIMIT_ISA)(const struct limit_shards *s, const int64_t *rows, int64_t n,
                                     char *dst, const struct limit_how *how)

@@ -6,16 +6,20 @@ namespace {
 struct Isa {
     const char* name;
     limit_gather_fn* gather;
+    const limit_one* ones;
     bool runs;
 };
 
 std::vector<Isa> isas()
 {
     __builtin_cpu_init();
-    return {{"sse2", limit_gather_sse2, true},
-            {"avx2", limit_gather_avx2, __builtin_cpu_supports("avx2") != 0},
-            {"avx512", limit_gather_avx512, __builtin_cpu_supports("avx512f") != 0}};
+    return {
+        {"sse2", limit_gather_sse2, limit_one_sse2, true},
+        {"avx2", limit_gather_avx2, limit_one_avx2, __builtin_cpu_supports("avx2") != 0},
+        {"avx512", limit_gather_avx512, limit_one_avx512, __builtin_cpu_supports("avx512f") != 0}};
 }
+
+constexpr size_t kMostPrimed = 65536;
 
 const char* const kCopies[LIMIT_COPIES] = {"memcpy", "loop", "streaming", "rep movsb"};
 
@@ -79,6 +83,32 @@ std::vector<GatherVariant> gather_variants(size_t row, int64_t n, int shards, bo
                 variants.push_back({name_of(known[i], how), known[i].gather, how});
         }
     return variants;
+}
+
+std::vector<Side> one_sides(const limit_shards& shards)
+{
+    std::vector<Side> sides;
+    const size_t row = shards.row;
+    const auto add = [&](const std::string& name, limit_one_fn* read) {
+        sides.push_back({name, [=, &shards](const int64_t* rows, int64_t calls, char* out) {
+                             for (int64_t c = 0; c < calls; c++, out += row)
+                                 read(&shards, rows[c], out);
+                         }});
+    };
+    for (const Isa& isa : isas())
+        for (int copy = 0; isa.runs && copy < LIMIT_COPIES; copy++) {
+            const limit_one& one = isa.ones[copy];
+            if (!one.plain || (of_any_isa(copy) && isa.gather != limit_gather_sse2) ||
+                !may_win({copy, 0, 0, 0}, row, 1, shards.n))
+                continue;
+            std::string name = kCopies[copy];
+            if (!of_any_isa(copy))
+                name = isa.name + (" " + name);
+            add(name + " of one row", one.plain);
+            if (row > 64 && row <= kMostPrimed)
+                add(name + " of one row, prefetched", one.primed);
+        }
+    return sides;
 }
 
 Side gather_side(const GatherVariant& variant, const limit_shards& shards, int64_t n)

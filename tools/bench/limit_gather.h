@@ -31,6 +31,15 @@ typedef void limit_gather_fn(const struct limit_shards *shards, const int64_t *r
                              char *dst, const struct limit_how *how);
 limit_gather_fn limit_gather_sse2, limit_gather_avx2, limit_gather_avx512;
 
+/* One row: what a call that reads no more need not ask.  A function for each copy but the streaming
+ * one, plain, and with all of the row prefetched first. */
+typedef void limit_one_fn(const struct limit_shards *shards, int64_t g, char *dst);
+struct limit_one {
+    limit_one_fn *plain, *primed;
+};
+extern const struct limit_one limit_one_sse2[LIMIT_COPIES], limit_one_avx2[LIMIT_COPIES],
+    limit_one_avx512[LIMIT_COPIES];
+
 #ifdef __cplusplus
 }
 #endif

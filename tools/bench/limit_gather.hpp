@@ -17,6 +17,9 @@ struct GatherVariant {
 // Worth trying for calls of n rows of this size out of so many shards; all: for a table of everything.
 std::vector<GatherVariant> gather_variants(size_t row, int64_t n, int shards, bool all);
 
+// Of calls of one row.
+std::vector<Side> one_sides(const limit_shards& shards);
+
 Side gather_side(const GatherVariant& variant, const limit_shards& shards, int64_t n);
 
 }  // namespace bench
