@@ -54,7 +54,7 @@ class Lines(unittest.TestCase):
 
     def test_under_an_mpi_each_case_and_path_goes_as_without(self):
         for mpi in MPIS:
-            for case, way in (("get", "shm"), ("threads", "shm"), ("add", "shm"), ("get", "cma")):
+            for case, way in (("get", "shm"), ("add", "shm"), ("get", "cma")):
                 with self.subTest(mpi=mpi, case=case, path=way):
                     (line,) = self.lines(
                         "--mpi", mpi, "--case", case, "--path", way, "--row", "512"

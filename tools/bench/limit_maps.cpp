@@ -21,15 +21,24 @@ constexpr size_t kProof = 256;    // bytes compared at its begin and its end
 std::vector<Mapped> shared_mappings()
 {
     std::vector<Mapped> list;
+    unsigned long last = 0;
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
         uintptr_t begin, end;
+        unsigned long file;
         char access[5];
-        if (sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, access) != 3)
+        if (sscanf(line.c_str(), "%lx-%lx %4s %*s %*s %lu", &begin, &end, access, &file) != 4)
             continue;
-        if (access[0] == 'r' && access[3] == 's' && line.find("memfd:") != std::string::npos)
-            list.push_back(
-                {reinterpret_cast<const char*>(begin), reinterpret_cast<const char*>(end)});
+        if (access[0] != 'r' || access[3] != 's' || line.find("memfd:") == std::string::npos)
+            continue;
+        const auto* from = reinterpret_cast<const char*>(begin);
+        const auto* to = reinterpret_cast<const char*>(end);
+        // The kernel splits a mapping whose parts were advised of different things.
+        if (!list.empty() && list.back().end == from && last == file)
+            list.back().end = to;
+        else
+            list.push_back({from, to});
+        last = file;
     }
     return list;
 }
