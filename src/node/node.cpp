@@ -310,8 +310,8 @@ Result<void> Node::share_page(std::span<const NodeCard> cards, int64_t timeout_m
             if (cards[static_cast<size_t>(rank)].cpus[cpu / 64] >> (cpu % 64) & 1)
                 cpus.set(cpu);
     }
-    control_ = std::make_unique<Control>(std::move(page), index, std::move(liveness),
-                                         ranks_.size() <= cpus.count());
+    crowded_ = ranks_.size() > cpus.count();
+    control_ = std::make_unique<Control>(std::move(page), index, std::move(liveness), !crowded_);
     return {};
 }
 

@@ -59,6 +59,9 @@ public:
     bool died(int rank) const;  // its process is gone: it serves no wire any more
     int dead_count() const;
 
+    // More ranks than processors: one that spins keeps the one that it waits for from running.
+    bool crowded() const { return crowded_; }
+
     // NULL for one rank alone on its node.
     Control* control() { return control_.get(); }
 
@@ -92,6 +95,7 @@ private:
     Result<void> check(const Message& message, int rank) const;
 
     int rank_;
+    bool crowded_ = false;
     std::array<unsigned char, 16> store_;
     std::vector<int> ranks_;
     std::map<int, std::unique_ptr<Peer>> peers_;

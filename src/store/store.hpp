@@ -54,6 +54,7 @@ public:
     int64_t read_ms() const { return read_ms_.load(std::memory_order_relaxed); }
     int64_t collective_ms() const { return collective_ms_.load(std::memory_order_relaxed); }
     void set_timeout(int64_t read_ms, int64_t collective_ms);
+    bool crowded() const { return node_->crowded(); }
     size_t max_read() const { return static_cast<size_t>(options_.max_read); }
 
     // Collective (add.cpp, drop.cpp, read_all.cpp, epoch.cpp).

@@ -218,7 +218,12 @@ void WireRead::time_out()
 
 Result<void> WireRead::finish()
 {
-    DDS_LET(waited, wait(*this, {.timeout_ms = patience_ms(), .stall = true}));
+    // A yield costs as much as a row of some wires, a nap as much as a batch, and where owners serve
+    // by such steps all of them wait for the one that naps.
+    constexpr int kSpins = 1000;
+    DDS_LET(waited, wait(*this, {.timeout_ms = patience_ms(),
+                                 .stall = true,
+                                 .spins = store_.crowded() ? 0 : kSpins}));
     if (waited == Waited::interrupted)
         abandon(fail(DDS_ERR_INTERRUPTED, "rank %d: interrupted in a read of variable \"%s\"",
                      store_.rank(), variable_->name.c_str()));

@@ -231,6 +231,9 @@ void MpiWire::launch(Flight& flight, Batch& batch)
             flight.next++;
             continue;
         }
+        if (!from && flight.next > 0 && batch.runs[flight.next - 1].from.peer == run.from.peer &&
+            batch.runs[flight.next - 1].from.segment == run.from.segment)
+            from = flight.windows[flight.next - 1];  // runs come grouped: no lock for each
         if (!from)
             from = window(run.from.peer, run.from.segment);
         const bool staged = run.bytes <= kStaged;
