@@ -62,11 +62,12 @@ std::string this_program()
 // since they would wait for it.  Whether all went well.
 bool wait_for(std::vector<pid_t> started, int by, bool failed, Lines& lines, const Use& use)
 {
-    constexpr int kLookMs = 100;
-    while (!started.empty()) {
-        if (failed || stopped)
+    constexpr int kLookMs = 100, kPatience = 100;  // looks
+    for (int looks = 0; !started.empty();) {
+        // Once: an mpirun that is told twice leaves things behind.
+        if ((failed || stopped) && looks++ % kPatience == 0)
             for (const pid_t pid : started)
-                kill(pid, by);
+                kill(pid, looks > kPatience ? SIGKILL : by);
         lines.take(kLookMs, use);
         int status;
         for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
