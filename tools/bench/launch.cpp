@@ -70,11 +70,13 @@ bool wait_for(std::vector<pid_t> started, int by, bool failed, Lines& lines, con
                 kill(pid, looks > kPatience ? SIGKILL : by);
         lines.take(kLookMs, use);
         int status;
-        for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-            std::erase(started, pid);
-            failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-        }
+        for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+            if (std::erase(started, pid))
+                failed |= !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     }
+    // Ranks that an mpirun killed and did not wait for are ours now.
+    for (int looks = 0; looks < kPatience && waitpid(-1, nullptr, WNOHANG) >= 0; looks++)
+        lines.take(kLookMs, use);
     lines.take(0, use);
     return !failed && !stopped;
 }
@@ -182,6 +184,7 @@ int launch(const Options& options, int argc, char** argv)
     const auto jobs = jobs_of(options);
     const Words words(argv, argv + argc);
     stop_on_signals();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     Launcher launcher(options, words);
     Report report(options);
     const Use print = [&](const Line& line) { report.add(line); };
