@@ -66,9 +66,6 @@ public:
     // More ranks than processors: one that spins keeps the one that it waits for from running.
     bool crowded() const { return crowded_; }
 
-    // More ranks than processors: one that spins keeps the one that it waits for from running.
-    bool crowded() const { return crowded_; }
-
     // NULL for one rank alone on its node.
     Control* control() { return control_.get(); }
 

@@ -44,8 +44,8 @@ private:
     Op op_;
     const VariableSpec& spec_;
     VariableCard card_{};
-    std::vector<int64_t> rows_;   // a rank
-    std::vector<Placed> placed_;  // a rank
+    std::vector<int64_t> rows_;                // a rank
+    std::vector<Placed> placed_;               // a rank
     std::vector<Transport::Attach> together_;  // what all ranks attach at once
     std::shared_ptr<Variable> variable_;
     bool in_place_ = false;

@@ -138,10 +138,11 @@ Result<void> free_left(Comm& comm, std::span<const InitCard> cards)
     return {};
 }
 
-// Whether some rank of the store reads another's rows neither in its own memory nor mapped.
+// Whether some rank of the store reads another's rows neither in its own memory nor mapped, and does
+// so over MPI.
 bool wired(std::span<const InitCard> cards)
 {
-    if (cards.size() == 1)
+    if (cards.size() == 1 || cards[0].method != DDS_METHOD_MPI)
         return false;
     return std::any_of(cards.begin(), cards.end(), [&](const InitCard& card) {
         return !card.shares || !same_node(card.node, cards[0].node);

@@ -6,9 +6,10 @@ namespace dds {
 namespace {
 
 constexpr TransportRow kTransports[] = {
-    {"shm", false, open_shm},    {"cma", false, open_cma},  {"mpi", true, open_mpi_wire},
+    {"shm", false, false, open_shm},    {"cma", false, false, open_cma},
+    {"mpi", true, true, open_mpi_wire},
 #if DDS_TESTING
-    {"fault", true, open_fault}, {"slow", true, open_slow},
+    {"fault", true, false, open_fault}, {"slow", true, false, open_slow},
 #endif
 };
 

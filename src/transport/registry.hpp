@@ -18,6 +18,7 @@ struct TransportConfig {
 struct TransportRow {
     const char* name;
     bool wire;  // may be chosen for a rank whose memory cannot be mapped
+    bool mpi;   // needs ranks of an MPI
     Result<std::unique_ptr<Transport>> (*open)(const TransportConfig&);
 };
 

@@ -69,12 +69,11 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> c
     }
     if (!unreachable.empty())
         return fail_rank(DDS_ERR_UNSUPPORTED, unreachable.front(),
-                         "rank %d cannot reach rank%s %s (%s): a %s communicator has no wire; "
-                         "open the store on one of MPI (dds_comm_mpi), or put all ranks on one "
-                         "node%s",
+                         "rank %d cannot reach rank%s %s (%s): open the store with method 0 on a "
+                         "communicator of MPI (dds_comm_mpi), or put all ranks on one node%s",
                          rank, unreachable.size() > 1 ? "s" : "", list(unreachable).c_str(),
                          router->why_[static_cast<size_t>(unreachable.front())].c_str(),
-                         comm->kind(), share ? "" : " and unset DDSTORE_SHM");
+                         share ? "" : " and unset DDSTORE_SHM");
     return router;
 }
 

@@ -40,8 +40,8 @@ struct dds_two {
  * prefetched while row i is copied.  Returns how many are of the second shard, or -1 where one is not
  * within total, before a byte is copied. */
 enum { DDS_TINY_ROW = 64 };
-typedef int64_t dds_gather_two_fn(const struct dds_two *two, const int64_t *rows, int64_t n, size_t row,
-                                  char *dst, int64_t lead);
+typedef int64_t dds_gather_two_fn(const struct dds_two *two, const int64_t *rows, int64_t n,
+                                  size_t row, char *dst, int64_t lead);
 
 /* Copy one row by the widest registers. */
 typedef void dds_copy_fn(char *dst, const char *src, size_t row);
