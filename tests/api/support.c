@@ -147,6 +147,19 @@ void sleep_ms(int ms)
         continue;
 }
 
+long resident_kib(void)
+{
+    char line[128];
+    long kib = 0;
+    FILE *file = fopen("/proc/self/status", "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib;
+}
+
 int open_descriptors(void)
 {
     DIR *all = opendir("/proc/self/fd");

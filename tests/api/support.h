@@ -101,6 +101,7 @@ void check_traffic_(dds_store_t of, const dds_stats_t *before, int64_t own, int6
 double seconds(void); /* CLOCK_MONOTONIC */
 void sleep_ms(int ms);
 int open_descriptors(void);
+long resident_kib(void);
 void *must_alloc(size_t bytes);
 
 #endif

@@ -162,19 +162,6 @@ static void a_hundred_thousand_variables_need_few_descriptors(void **state)
     setrlimit(RLIMIT_NOFILE, &old);
 }
 
-static long resident_kib(void)
-{
-    char line[128];
-    long kib = 0;
-    FILE *file = fopen("/proc/self/status", "r");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kib;
-}
-
 static void a_created_and_filled_shard_is_in_memory_once(void **state)
 {
     (void)state;

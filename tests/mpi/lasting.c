@@ -52,19 +52,6 @@ static void batches_between_updates_see_no_old_row(void **state)
     close_store(&store);
 }
 
-static long resident_kib(void)
-{
-    char line[128];
-    long kib = 0;
-    FILE *file = fopen("/proc/self/status", "re");
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
-            break;
-    if (file)
-        fclose(file);
-    return kib;
-}
-
 /* What the process holds, once the first rounds have warmed it up. */
 typedef struct held_s {
     int descriptors;
