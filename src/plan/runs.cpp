@@ -25,6 +25,7 @@ void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64
     if (row_bytes == 0)
         return;
     std::vector<WireRun> whole;
+    whole.reserve(rows.size());
     const auto n = static_cast<int64_t>(rows.size());
     for (int64_t i = 0; i < n; i++) {
         const int64_t row = rows[static_cast<size_t>(i)];
@@ -44,8 +45,14 @@ void plan_runs(const Partition& partition, std::span<const int64_t> rows, uint64
         }
         whole.push_back({shard, from, to, row_bytes, i, 1});
     }
-    std::stable_sort(whole.begin(), whole.end(),
-                     [](const WireRun& a, const WireRun& b) { return a.shard < b.shard; });
+    const auto by_shard = [](const WireRun& a, const WireRun& b) { return a.shard < b.shard; };
+    if (!std::is_sorted(whole.begin(), whole.end(), by_shard))  // of one owner it is
+        std::stable_sort(whole.begin(), whole.end(), by_shard);
+    if (std::none_of(whole.begin(), whole.end(),
+                     [most](const WireRun& run) { return run.bytes > most; })) {
+        runs.swap(whole);
+        return;
+    }
     for (const WireRun& run : whole)
         split_run(run, row_bytes, most, runs);
 }

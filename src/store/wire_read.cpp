@@ -71,6 +71,10 @@ Result<void> WireRead::post(const std::vector<WireRun>& runs, std::byte* out)
         const int rank = variable_->partition->rank_of(run.shard);
         const auto& place = variable_->places[static_cast<size_t>(run.shard)];
         Part& part = part_for(router.of(rank, variable_->in_place));
+        if (part.runs.empty()) {
+            part.runs.reserve(runs.size());
+            part.batch.runs.reserve(runs.size());
+        }
         part.batch.runs.push_back(
             {{static_cast<uint32_t>(rank), place.segment, place.offset + run.from},
              out + run.to,
