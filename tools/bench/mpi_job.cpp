@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "control.hpp"
+
 namespace bench {
 namespace {
 
@@ -79,10 +81,33 @@ std::vector<std::string> options_of(const std::string& name, const std::string& 
     return list;
 }
 
+// On hosts of this machine's own, which a tool of the source tree makes.
+std::optional<MpiJob> find_hosts(const std::string& name, const Options& options)
+{
+    std::error_code ignored;
+    const fs::path source =
+        fs::canonical("/proc/self/exe", ignored).parent_path().parent_path().parent_path();
+    const fs::path tool = source / "tests/hosts/run.py", wheels = source / ".venv/mpi";
+    if (geteuid() != 0)
+        die("--hosts makes network namespaces: it needs root");
+    if (!fs::exists(tool, ignored))
+        die("--hosts needs %s: run the program from where it was built", tool.c_str());
+    const bool open_mpi = name == kMpis[0];
+    const fs::path mpich = wheels / "mpich/lib/libmpi.so.12";
+    if (!open_mpi && !fs::exists(mpich, ignored))
+        return {};
+    return MpiJob{{in_path("python3"), "-sSEB", tool, "--wheels", wheels, "--mpi",
+                   open_mpi ? "openmpi4" : "mpich5", "--hosts", std::to_string(options.hosts),
+                   "--ranks", std::to_string(options.ranks), "--timeout", "36000", "--"},
+                  open_mpi ? kKnown[0].libraries[0] : mpich.string()};
+}
+
 }  // namespace
 
 std::optional<MpiJob> find_mpi(const std::string& name, const Options& options)
 {
+    if (options.hosts)
+        return find_hosts(name, options);
     const Known& mpi = kKnown[name == kMpis[0] ? 0 : 1];
     for (const std::string& program : {"mpirun." + name, std::string("mpirun")}) {
         const fs::path file = in_path(program);

@@ -50,6 +50,8 @@ Options:
   --mpi NAME        ranks of that MPI, openmpi or mpich, started by its mpirun (ranks of our own; where
                     the limit is an MPI's: of all that are here, one after another)
   --ranks N         ranks to start (2)
+  --hosts N         with --path mpi, from the source tree and as root: ranks on so many hosts of this
+                    machine's own (network namespaces), not on one
   --readers N       how many of them read at the same time (all, but at most two a core)
   --row A,B,..      bytes of a row (64,512,3072,12800,204800,1048576; add: 3072)
   --batch N,..      rows a call (128)
@@ -125,6 +127,7 @@ enum Id {
     kCase = 1,
     kPath,
     kMpi,
+    kHosts,
     kRanks,
     kReaders,
     kRow,
@@ -146,7 +149,8 @@ enum Id {
 
 constexpr option kOptions[] = {
     {"case", 1, nullptr, kCase},       {"path", 1, nullptr, kPath},
-    {"mpi", 1, nullptr, kMpi},         {"ranks", 1, nullptr, kRanks},
+    {"mpi", 1, nullptr, kMpi},         {"hosts", 1, nullptr, kHosts},
+    {"ranks", 1, nullptr, kRanks},
     {"readers", 1, nullptr, kReaders}, {"row", 1, nullptr, kRow},
     {"batch", 1, nullptr, kBatch},     {"json", 0, nullptr, kJson},
     {"plot", 1, nullptr, kPlot},       {"total-bytes", 1, nullptr, kTotal},
@@ -174,6 +178,8 @@ void complete(Options& o)
     for (const size_t row : o.rows)
         if (o.path == "mpi" && row > most)
             usage("--path mpi takes rows of at most %zu bytes for %d ranks", most, o.ranks);
+    if (o.hosts && (o.path != "mpi" || o.hosts > o.ranks))
+        usage("--hosts %d goes with --path mpi and at least as many --ranks", o.hosts);
     o.over_mpi = o.path == "mpi" || (o.path == "shm" && o.what == "get_batch_all");
     if (o.readers > o.ranks)
         usage("--readers %d of --ranks %d cannot be", o.readers, o.ranks);
@@ -197,6 +203,7 @@ Options parse(int argc, char** argv)
                             {"get", "get_batch", "get_batch_all", "add", "threads", "kernels"});
             break;
         case kPath: o.path = one_of("path", optarg, {"shm", "cma", "mpi"}); break;
+        case kHosts: o.hosts = static_cast<int>(number("hosts", optarg, 1, 16)); break;
         case kMpi: o.mpi = one_of("mpi", optarg, {"openmpi", "mpich"}); break;
         case kRanks: o.ranks = static_cast<int>(number("ranks", optarg, 1, kMostRanks)); break;
         case kReaders:
