@@ -56,9 +56,12 @@ int Node::index(int rank) const
 
 bool Node::absent(int rank) const { return control_ && !control_->decided(index(rank)); }
 
+// Once we have left ourselves our connections tell nothing of the others.
+bool Node::left() const { return control_ && control_->left(index(rank_)); }
+
 bool Node::died(int rank) const
 {
-    if (!dead(rank))
+    if (!dead(rank) || left())
         return false;
     const int process = pid(rank);
     const bool left = control_ && control_->left(index(rank));
@@ -69,7 +72,7 @@ bool Node::lost(int rank) const
 {
     if (!dead(rank))
         return false;
-    if (!control_ || died(rank))
+    if (!control_ || left() || died(rank))
         return true;
     const auto next = control_->ahead(index(rank)).value_or(Control::Word{});
     return absent(rank) || next.op == Control::kGivenUp;
@@ -84,7 +87,7 @@ int Node::dead_count() const
 bool Node::gone(int rank) const
 {
     const auto at = peers_.find(rank);
-    if (at == peers_.end() || !at->second)
+    if (at == peers_.end() || !at->second || left())
         return false;
     pollfd end{at->second->fd.get(), POLLRDHUP, 0};
     return poll(&end, 1, 0) == 1;

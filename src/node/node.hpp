@@ -95,6 +95,7 @@ private:
 
     Node(int rank, const std::array<unsigned char, 16>& store);
     int index(int rank) const;
+    bool left() const;
     Result<void> share_page(std::span<const NodeCard> cards, int64_t timeout_ms);
     Message message(uint16_t kind, uint32_t id, size_t bytes) const;
     Result<void> check(const Message& message, int rank) const;

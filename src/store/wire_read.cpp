@@ -206,12 +206,16 @@ void WireRead::conclude()
     }
 }
 
-int64_t WireRead::patience_ms() const
+bool WireRead::patient() const
 {
-    const bool patient = std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
+    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
         return !part.done && part.transport->patient();
     });
-    return patient ? store_.collective_ms() : store_.read_ms();
+}
+
+int64_t WireRead::patience_ms() const
+{
+    return patient() ? store_.collective_ms() : store_.read_ms();
 }
 
 void WireRead::time_out()
@@ -229,10 +233,15 @@ Result<void> WireRead::finish()
 {
     // A yield costs as much as a row of some wires, a nap as much as a batch, and where owners serve
     // by such steps all of them wait for the one that naps.
-    constexpr int kSpins = 1000;
-    DDS_LET(waited, wait(*this, {.timeout_ms = patience_ms(),
-                                 .stall = true,
-                                 .spins = store_.crowded() ? 0 : kSpins}));
+    constexpr int kSpins = 1000, kYields = 2000;
+    constexpr int64_t kNap = 50'000;
+    Patience patience{.timeout_ms = patience_ms(), .stall = true};
+    patience.spins = store_.crowded() ? 0 : kSpins;
+    if (patient()) {
+        patience.yields = kYields;
+        patience.park_max_ns = kNap;
+    }
+    DDS_LET(waited, wait(*this, patience));
     if (waited == Waited::interrupted)
         abandon(fail(DDS_ERR_INTERRUPTED, "rank %d: interrupted in a read of variable \"%s\"",
                      store_.rank(), variable_->name.c_str()));

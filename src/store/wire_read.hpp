@@ -52,6 +52,7 @@ private:
     Part& part_for(Transport& transport);
     Result<void> post(const std::vector<WireRun>& runs, std::byte* out);
     void conclude();
+    bool patient() const;  // some owner must call the library to serve us
     std::vector<uint8_t> wired() const;
 
     Store& store_;
