@@ -66,7 +66,9 @@ static void nothing_grew(const held_t *before, int rounds)
     print_message("rank %d, %d rounds: %d descriptors, then %d; %ld KiB, then %ld\n", my_rank,
                   rounds, before->descriptors, now.descriptors, before->kib, now.kib);
     assert_true(now.descriptors <= before->descriptors + 8);
+#if !defined(__SANITIZE_ADDRESS__) /* which keeps what was freed for a while */
     assert_true(now.kib < before->kib + (16 << 10));
+#endif
 }
 
 /* No rank waits for another before it frees its store: others may be in its last call still. */
