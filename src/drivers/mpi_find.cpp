@@ -51,7 +51,8 @@ Result<Library> only_live()
                     "there is no MPI in this process: call MPI_Init first; for one that is linked "
                     "statically, or that is neither of the MPICH family nor Open MPI nor of the "
                     "ABI of MPI 5, use <ddstore_mpi.h>");
-    const auto live = std::ranges::partition(found, &Library::live).begin();
+    const auto live = std::partition(found.begin(), found.end(),
+                                     [](const Library& library) { return library.live(); });
     if (live == found.begin())
         return not_live(found.front());
     if (live != found.begin() + 1)
