@@ -208,9 +208,8 @@ void WireRead::conclude()
 
 bool WireRead::patient() const
 {
-    return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) {
-        return !part.done && part.transport->patient();
-    });
+    return std::any_of(parts_.begin(), parts_.end(),
+                       [](const Part& part) { return !part.done && part.transport->patient(); });
 }
 
 int64_t WireRead::patience_ms() const

@@ -148,18 +148,17 @@ enum Id {
 };
 
 constexpr option kOptions[] = {
-    {"case", 1, nullptr, kCase},       {"path", 1, nullptr, kPath},
-    {"mpi", 1, nullptr, kMpi},         {"hosts", 1, nullptr, kHosts},
-    {"ranks", 1, nullptr, kRanks},
-    {"readers", 1, nullptr, kReaders}, {"row", 1, nullptr, kRow},
-    {"batch", 1, nullptr, kBatch},     {"json", 0, nullptr, kJson},
-    {"plot", 1, nullptr, kPlot},       {"total-bytes", 1, nullptr, kTotal},
-    {"uneven", 0, nullptr, kUneven},   {"huge", 0, nullptr, kHuge},
-    {"rounds", 1, nullptr, kRounds},   {"seed", 1, nullptr, kSeed},
-    {"all", 0, nullptr, kAll},         {"as-rank", 1, nullptr, kRank},
-    {"as-mpi", 1, nullptr, kMpiRank},  {"control", 1, nullptr, kControl},
-    {"dir", 1, nullptr, kDir},         {"help", 0, nullptr, kHelpId},
-    {nullptr, 0, nullptr, 0}};
+    {"case", 1, nullptr, kCase},         {"path", 1, nullptr, kPath},
+    {"mpi", 1, nullptr, kMpi},           {"hosts", 1, nullptr, kHosts},
+    {"ranks", 1, nullptr, kRanks},       {"readers", 1, nullptr, kReaders},
+    {"row", 1, nullptr, kRow},           {"batch", 1, nullptr, kBatch},
+    {"json", 0, nullptr, kJson},         {"plot", 1, nullptr, kPlot},
+    {"total-bytes", 1, nullptr, kTotal}, {"uneven", 0, nullptr, kUneven},
+    {"huge", 0, nullptr, kHuge},         {"rounds", 1, nullptr, kRounds},
+    {"seed", 1, nullptr, kSeed},         {"all", 0, nullptr, kAll},
+    {"as-rank", 1, nullptr, kRank},      {"as-mpi", 1, nullptr, kMpiRank},
+    {"control", 1, nullptr, kControl},   {"dir", 1, nullptr, kDir},
+    {"help", 0, nullptr, kHelpId},       {nullptr, 0, nullptr, 0}};
 
 void complete(Options& o)
 {
