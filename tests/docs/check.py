@@ -49,6 +49,19 @@ def check_prototypes():
     yield from missing("version script", ours, man.exported())
 
 
+def check_inlines():
+    """Every inline function of a header stands in a page, as one would declare it."""
+    shown = set()
+    for page in man.pages():
+        for line in page.sections["DESCRIPTION"] if page.section == "3" else []:
+            if match := re.match(r"(?:[\w*]+ )+\*?(dds_\w+)\(", line):
+                shown.add(match[1])
+    inlines = man.inlines()
+    if not inlines:
+        yield "the headers have no inline function"
+    yield from missing("inline", shown & inlines, inlines)
+
+
 def check_structs():
     """Every struct that a page shows is the header's; every struct with fields is shown."""
     ours = {}

@@ -117,6 +117,15 @@ def header():
     return (ROOT / "include/ddstore.h").read_text(encoding="utf-8")
 
 
+def inlines():
+    """The functions that the other headers define for the caller's own compiler."""
+    found = set()
+    for path in (ROOT / "include").glob("ddstore_*.h"):
+        text = path.read_text(encoding="utf-8")
+        found |= set(re.findall(r"^static inline [^;{(]*?\b(dds_\w+)\(", text, flags=re.M))
+    return found
+
+
 def declared():
     """{function: squeezed prototype} of the header."""
     text = re.sub(r"/\*.*?\*/", " ", header(), flags=re.S)

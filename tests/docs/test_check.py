@@ -10,7 +10,7 @@ import pages
 
 SOURCES = [
     "man",
-    "include/ddstore.h",
+    "include",
     "src/libddstore.map",
     "src/base/env.cpp",
     "tools/bench/options.cpp",
@@ -25,6 +25,12 @@ FAULTS = [  # check, file, what stands there, what shall stand there
         "man/dds_drop.3",
         ".Sh DESCRIPTION",
         '.Ft int\n.Fn dds_rank "dds_store_t store" "int *rank"\n.Sh DESCRIPTION',
+    ),
+    (
+        "inlines",
+        "include/ddstore_mpi.h",
+        "static inline int dds_init_mpi(",
+        "static inline int dds_start_mpi(",
     ),
     ("structs", "man/dds_init.3", "int32_t timeout_ms;", "int32_t timeout_s;"),
     ("structs", "man/dds_info.3", "typedef struct dds_info_s {", "struct dds_info_s {"),
