@@ -21,7 +21,6 @@ public:
         uint16_t tag = 0;
     };
     static constexpr uint8_t kGivenUp = 0xff;  // op of a word that another rank decided; tag: who
-    static constexpr uint16_t kNobody = 0xffff;
 
     virtual ~Board() = default;
     virtual int ranks() const = 0;
@@ -30,9 +29,10 @@ public:
     virtual void publish(Word word, std::span<const std::byte> payload) = 0;
     // Wait until every word of the round is decided.  May be called again after a timeout.
     virtual Result<Waited> collect(int64_t timeout_ms) = 0;
-    virtual std::vector<int> missing()
-        const = 0;                       // indices that have not published, if it is known
-    virtual void give_up(int code) = 0;  // the round ends here, without those that miss
+    // Indices that have not published, as far as that is known.
+    virtual std::vector<int> missing() const = 0;
+    // The round ends here, without those.
+    virtual void give_up(int code) = 0;
 
     // After a collect.
     virtual Word word(int index) const = 0;

@@ -109,23 +109,16 @@ inline int64_t first_bad(const Mapped& v, int64_t n, const int64_t* rows)
             return i;
 }
 
-// As gather_rows(), for short rows of at most two shards.
-inline int64_t gather_tiny(const Mapped& v, const GatherPlan& plan, int64_t n, const int64_t* rows,
-                           std::byte* out, int64_t& mine)
-{
-    const dds_two two{reinterpret_cast<const char*>(v.base0), v.base1 - v.base0, v.split, v.total};
-    const int64_t seconds = gather_two(plan, two, rows, n, v.row, out);
-    if (seconds < 0) [[unlikely]]
-        return first_bad(v, n, rows);
-    mine = v.own == 0 ? n - seconds : v.own == 1 ? seconds : 0;
-    return n;
-}
-
 // Copy n rows of a variable that is mapped whole.  Returns the place of a bad row, before a byte has
 // moved, or n; `mine` counts the rows of our own shard.  `checked`: first_bad() has seen them.
 inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std::byte* out,
                            int64_t& mine, bool checked = false)
 {
+    if (v.tiny) {  // checks by itself
+        std::atomic_thread_fence(std::memory_order_acquire);
+        mine = gather_tiny(gather_plan(v.row, n), v.cut, rows, n, v.row, out);
+        return mine < 0 ? first_bad(v, n, rows) : n;
+    }
     if (!checked && (n > kPass || v.row == 0))
         if (const int64_t bad = first_bad(v, n, rows); bad < n)
             return bad;
@@ -133,8 +126,6 @@ inline int64_t gather_rows(const Mapped& v, int64_t n, const int64_t* rows, std:
         return n;
     const GatherPlan plan = gather_plan(v.row, n);
     std::atomic_thread_fence(std::memory_order_acquire);
-    if (v.row <= DDS_TINY_ROW && v.shards <= 2)
-        return gather_tiny(v, plan, n, rows, out, mine);
     const std::byte* from[kPass];
     return with_locator(v, n, mine, [&](auto locate) {
         for (int64_t at = 0; at < n; at += kPass) {

@@ -23,6 +23,23 @@ void Variable::map()
         mapped.base1 = bases[1];
         mapped.split = cut.start(1);
     }
+    mapped.tiny = mapped.row > 0 && mapped.row <= DDS_TINY_ROW && cut.shards() > 0 &&
+                  cut.kind() != Partition::Kind::skewed;
+    if (!mapped.tiny)
+        return;
+    const bool own = mapped.own >= 0;
+    mapped.cut = {
+        mapped.total,
+        static_cast<uint64_t>(own ? cut.start(mapped.own) : 0),
+        static_cast<uint64_t>(own ? cut.start(mapped.own + 1) - cut.start(mapped.own) : 0),
+        mapped.shards,
+        mapped.shift,
+        mapped.buckets,
+        mapped.starts,
+        reinterpret_cast<const char* const*>(mapped.bases),
+        reinterpret_cast<const char*>(mapped.base0),
+        mapped.base1 - mapped.base0,
+        mapped.split};
 }
 
 size_t Variable::table_bytes() const

@@ -11,6 +11,7 @@
 
 #include "memory/arena.hpp"
 #include "plan/partition.hpp"
+#include "transport/kernels/kernel.h"
 
 namespace dds {
 
@@ -31,6 +32,8 @@ struct Mapped {
     Partition::Kind kind = Partition::Kind::none;
     bool whole = false;  // every row is mapped here: no wire is needed
     bool profiled = false;
+    bool tiny = false;  // short rows, by the kernels that find them themselves:
+    dds_cut cut{};
 };
 
 struct Variable {

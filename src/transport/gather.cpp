@@ -17,22 +17,22 @@ constinit std::atomic<dds_copy_fn*> copy_row{dds_copy_sse2};
 namespace {
 
 // More rows than these are not prefetched ahead, however short they are: the lines would not stay.
-constexpr size_t kMostAhead = 128;
+constexpr size_t kMostAhead = DDS_MOST_LEAD;
 
 struct Kernel {
     const char* name;
     dds_gather_fn* gather;
-    dds_gather_two_fn* gather_two;
+    dds_gather_tiny_fn* gather_tiny;
     dds_copy_fn* copy;
     bool (*runs)(const Processor&);
 };
 constexpr Kernel kKernels[] = {
     // the best last
-    {"sse2", dds_gather_sse2, dds_gather_two_sse2, dds_copy_sse2,
+    {"sse2", dds_gather_sse2, dds_gather_tiny_sse2, dds_copy_sse2,
      [](const Processor&) { return true; }},
-    {"avx2", dds_gather_avx2, dds_gather_two_avx2, dds_copy_avx2,
+    {"avx2", dds_gather_avx2, dds_gather_tiny_avx2, dds_copy_avx2,
      [](const Processor& cpu) { return cpu.avx2; }},
-    {"avx512", dds_gather_avx512, dds_gather_two_avx512, dds_copy_avx512,
+    {"avx512", dds_gather_avx512, dds_gather_tiny_avx512, dds_copy_avx512,
      [](const Processor& cpu) { return cpu.avx512; }},
 };
 
@@ -111,11 +111,11 @@ void gather(const GatherPlan& plan, const std::byte* const* src, int64_t n, size
                    plan.kind, plan.ahead, plan.primed);
 }
 
-int64_t gather_two(const GatherPlan& plan, const dds_two& two, const int64_t* rows, int64_t n,
-                   size_t row, std::byte* dst)
+int64_t gather_tiny(const GatherPlan& plan, const dds_cut& cut, const int64_t* rows, int64_t n,
+                    size_t row, std::byte* dst)
 {
     const Kernel* kernel = choice.kernel.load(std::memory_order_relaxed);
-    return kernel->gather_two(&two, rows, n, row, reinterpret_cast<char*>(dst), plan.primed);
+    return kernel->gather_tiny(&cut, rows, n, row, reinterpret_cast<char*>(dst), plan.primed);
 }
 
 const char* gather_kernel() { return choice.kernel.load(std::memory_order_relaxed)->name; }

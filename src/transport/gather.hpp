@@ -30,9 +30,9 @@ GatherPlan gather_plan(size_t row, int64_t n);
 void gather(const GatherPlan& plan, const std::byte* const* src, int64_t n, size_t row,
             std::byte* dst);
 
-// The same for short rows of at most two shards, straight from their numbers: see kernels/kernel.h.
-int64_t gather_two(const GatherPlan& plan, const dds_two& two, const int64_t* rows, int64_t n,
-                   size_t row, std::byte* dst);
+// The same for rows of at most DDS_TINY_ROW bytes, straight from their numbers: see kernels/kernel.h.
+int64_t gather_tiny(const GatherPlan& plan, const dds_cut& cut, const int64_t* rows, int64_t n,
+                    size_t row, std::byte* dst);
 
 inline void gather_prime(const std::byte* from, size_t row)
 {

@@ -16,6 +16,7 @@ extern "C" {
 }
 #undef fail  // ours makes an Error
 
+#include "plan/partition.hpp"
 #include "transport/gather.hpp"
 #include "transport/kernels/kernel.h"
 #include "transport/kernels/rule.hpp"
@@ -67,32 +68,47 @@ public:
             assert_true(out[i] == kUntouched);
     }
 
-    // n short rows by their numbers, of two shards that lie in this order in memory or in the other.
-    void found_right(int64_t n, size_t row, bool turned, int64_t bad)
+    // n short rows by their numbers, of shards that lie in memory in any order.
+    void found_right(int64_t n, size_t row, int shards, int64_t bad)
     {
-        const int64_t total = 2000, split = 700;
-        const size_t half = memory_.size() / 2;
-        const std::byte* first = memory_.data() + (turned ? half : 0);
-        const std::byte* second =
-            memory_.data() + (turned ? 0 : half) - static_cast<size_t>(split) * row;
-        const dds_two two{reinterpret_cast<const char*>(first), second - first, split, 2000};
+        std::vector<int64_t> mine(static_cast<size_t>(shards));
+        for (int64_t& each : mine)
+            each = 1 + static_cast<int64_t>(random_() % 300);
+        const auto partition = *dds::Partition::make(mine);
+        std::vector<const char*> bases(mine.size());
+        for (int shard = 0; shard < shards; shard++)
+            bases[static_cast<size_t>(shard)] = reinterpret_cast<const char*>(memory_.data()) +
+                                                random_() % (memory_.size() / 2) -
+                                                static_cast<size_t>(partition->start(shard)) * row;
+        const int own = static_cast<int>(random_() % static_cast<unsigned>(shards));
+        const dds_cut cut{static_cast<uint64_t>(partition->total()),
+                          static_cast<uint64_t>(partition->start(own)),
+                          static_cast<uint64_t>(partition->rows(own)),
+                          shards,
+                          partition->shift(),
+                          partition->buckets(),
+                          partition->starts(),
+                          bases.data(),
+                          bases[0],
+                          shards > 1 ? bases[1] - bases[0] : 0,
+                          shards > 1 ? partition->start(1) : INT64_MAX};
         std::vector<int64_t> rows(static_cast<size_t>(n));
-        int64_t seconds = 0;
+        int64_t owned = 0;
         for (int64_t& g : rows) {
-            g = static_cast<int64_t>(random_() % static_cast<uint64_t>(total));
-            seconds += g >= split;
+            g = static_cast<int64_t>(random_() % cut.total);
+            owned += partition->owner(g) == own;
         }
         if (bad)
-            rows.back() = bad;
+            rows.back() = bad < 0 ? bad : partition->total() + bad - 1;
         std::vector<std::byte> out(static_cast<size_t>(n) * row + kGuard, kUntouched);
         const int64_t found =
-            dds::gather_two(dds::gather_plan(row, n), two, rows.data(), n, row, out.data());
-        assert_int_equal(found, bad ? -1 : seconds);
-        for (size_t i = 0; i < rows.size() && !bad; i++) {
-            const std::byte* from = rows[i] < split ? first : second;
-            assert_memory_equal(out.data() + i * row, from + static_cast<size_t>(rows[i]) * row,
+            dds::gather_tiny(dds::gather_plan(row, n), cut, rows.data(), n, row, out.data());
+        assert_int_equal(found, bad ? -1 : owned);
+        for (size_t i = 0; i < rows.size() && !bad; i++)
+            assert_memory_equal(out.data() + i * row,
+                                bases[static_cast<size_t>(partition->shard(rows[i]))] +
+                                    static_cast<size_t>(rows[i]) * row,
                                 row);
-        }
         for (size_t i = bad ? 0 : static_cast<size_t>(n) * row; i < out.size(); i++)
             assert_true(out[i] == kUntouched);
     }
@@ -167,16 +183,16 @@ void a_single_row_is_copied_whole(void**)
 }
 
 // The memory model promises it for rows of 8 aligned bytes or fewer.
-void short_rows_of_two_shards_are_found_and_copied(void**)
+void short_rows_are_found_and_copied(void**)
 {
     for (const char* kernel : kernels_here()) {
         assert_true(selects(kernel));
         Rows rows;
         for (size_t row = 1; row <= DDS_TINY_ROW; row++)
             for (const int64_t n : {1, 2, 31, 128, 1500})
-                for (const bool turned : {false, true})
-                    for (const int64_t bad : {0, -1, 2000})
-                        rows.found_right(n, row, turned, bad);
+                for (const int shards : {1, 2, 3, 64})
+                    for (const int64_t bad : {0, -1, 1})
+                        rows.found_right(n, row, shards, bad);
     }
     assert_true(selects("auto"));
 }
@@ -286,7 +302,7 @@ int main()
         cmocka_unit_test(every_size_is_copied_whole),
         cmocka_unit_test(every_copy_cut_or_not_is_right),
         cmocka_unit_test(a_single_row_is_copied_whole),
-        cmocka_unit_test(short_rows_of_two_shards_are_found_and_copied),
+        cmocka_unit_test(short_rows_are_found_and_copied),
         cmocka_unit_test(a_row_of_eight_bytes_is_never_torn),
         cmocka_unit_test(a_plan_primes_rows_that_fit_ahead),
         cmocka_unit_test(each_kind_of_processor_has_rules_for_every_size),

@@ -196,47 +196,69 @@ void JOIN(dds_gather_, DDS_ISA)(const char *const *src, int64_t n, size_t row, c
     }
 }
 
-INLINE const char *row_of_two(const struct dds_two *two, int64_t g, size_t row)
+INLINE const char *find_row(const struct dds_cut *cut, int few, int64_t g, size_t row)
 {
-    /* A mask: a branch on a random row is mispredicted half the time. */
-    return two->base + (two->apart & -(intptr_t)(g >= two->split)) + (size_t)g * row;
+    if (few) /* a mask: a branch on a random row is mispredicted half the time */
+        return cut->base + (cut->apart & -(intptr_t)(g >= cut->split)) + (size_t)g * row;
+    int shard = cut->buckets[g >> cut->shift];
+    while (g >= cut->starts[shard + 1])
+        shard++;
+    return cut->bases[shard] + (size_t)g * row;
 }
 
-INLINE void rows_of_two(const struct dds_two *two, const int64_t *rows, int64_t n, size_t row,
-                        char *dst, int64_t lead)
+INLINE void tiny_rows(const struct dds_cut *cut, int few, const int64_t *rows, int64_t n,
+                      size_t row, char *dst, int64_t lead)
 {
+    const char *found[DDS_MOST_LEAD]; /* in turns */
     int64_t i = 0;
-    for (; i < lead && i < n; i++)
-        prefetch(row_of_two(two, rows[i], row), row);
+    for (; i < lead && i < n; i++) {
+        found[i] = find_row(cut, few, rows[i], row);
+        prefetch(found[i], row);
+    }
     for (i = 0; i + lead < n; i++, dst += row) {
-        prefetch(row_of_two(two, rows[i + lead], row), row);
-        copy_vector(dst, row_of_two(two, rows[i], row), row);
+        const char *ahead = find_row(cut, few, rows[i + lead], row);
+        prefetch(ahead, row);
+        /* Two shards' rows are found again sooner than they are remembered. */
+        copy_vector(dst, few ? find_row(cut, few, rows[i], row) : found[i % DDS_MOST_LEAD], row);
+        if (!few)
+            found[(i + lead) % DDS_MOST_LEAD] = ahead;
     }
     for (; i < n; i++, dst += row)
-        copy_vector(dst, row_of_two(two, rows[i], row), row);
+        copy_vector(dst, few ? find_row(cut, few, rows[i], row) : found[i % DDS_MOST_LEAD], row);
 }
 
-int64_t JOIN(dds_gather_two_, DDS_ISA)(const struct dds_two *two, const int64_t *rows, int64_t n,
-                                       size_t row, char *dst, int64_t lead)
+INLINE void tiny(const struct dds_cut *cut, int few, const int64_t *rows, int64_t n, size_t row,
+                 char *dst, int64_t lead)
 {
-    const struct dds_two where = *two;
+    switch (row) {
+    case 8: tiny_rows(cut, few, rows, n, 8, dst, lead); break;
+    case 16: tiny_rows(cut, few, rows, n, 16, dst, lead); break;
+    case 32: tiny_rows(cut, few, rows, n, 32, dst, lead); break;
+    case 64: tiny_rows(cut, few, rows, n, 64, dst, lead); break;
+    default: tiny_rows(cut, few, rows, n, row, dst, lead);
+    }
+}
+
+int64_t JOIN(dds_gather_tiny_, DDS_ISA)(const struct dds_cut *cut, const int64_t *rows, int64_t n,
+                                        size_t row, char *dst, int64_t lead)
+{
+    const struct dds_cut where = *cut;
     const uint64_t last = where.total - 1;
     uint64_t bad = 0; /* its sign bit: of a negative row, or of one past the last */
-    int64_t seconds = 0;
+    int64_t own = 0;
     for (int64_t i = 0; i < n; i++) {
         bad |= (uint64_t)rows[i] | (last - (uint64_t)rows[i]);
-        seconds += rows[i] >= where.split;
+        own += (uint64_t)rows[i] - where.own_first < where.own_rows;
     }
     if (bad >> 63)
         return -1;
-    switch (row) {
-    case 8: rows_of_two(&where, rows, n, 8, dst, lead); break;
-    case 16: rows_of_two(&where, rows, n, 16, dst, lead); break;
-    case 32: rows_of_two(&where, rows, n, 32, dst, lead); break;
-    case 64: rows_of_two(&where, rows, n, 64, dst, lead); break;
-    default: rows_of_two(&where, rows, n, row, dst, lead);
-    }
-    return seconds;
+    if (lead < 1)
+        lead = 1; /* one is always found before it is copied */
+    if (where.shards <= 2)
+        tiny(&where, 1, rows, n, row, dst, lead);
+    else
+        tiny(&where, 0, rows, n, row, dst, lead);
+    return own;
 }
 
 void JOIN(dds_copy_, DDS_ISA)(char *dst, const char *src, size_t row)
