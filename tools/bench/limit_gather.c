@@ -245,6 +245,9 @@ void JOIN(limit_gather_, LIMIT_ISA)(const struct limit_shards *s, const int64_t 
     const size_t row = s->row;
     struct walk w = {list,        rows, s->base[0], s->n > 1 ? s->base[1] - s->base[0] : 0,
                      s->first[1], row};
+    /* The numbers are fresh, too, and short rows would wait for them. */
+    for (int64_t i = 0; row <= 256 && i < n && i < CHUNK; i += 8)
+        _mm_prefetch((const char *)(rows + i), _MM_HINT_T0);
     if (!how->list && s->n <= 2) {
         pick(0, &w, n, row, dst, how, 0);
         return;
