@@ -104,25 +104,7 @@ static void read_until_it_ends(const char *verb)
     survive();
 }
 
-static void a_cut_that_stays_ends_everything_at_its_deadline(void **state)
-{
-    (void)state;
-    read_until_it_ends("cut");
-}
-
-static void a_crashed_host_ends_everything_at_its_deadline(void **state)
-{
-    (void)state;
-    read_until_it_ends("crash");
-}
-
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cut_that_heals_is_waited_out),
-        cmocka_unit_test(a_cut_that_stays_ends_everything_at_its_deadline),
-        cmocka_unit_test(a_crashed_host_ends_everything_at_its_deadline),
-    };
-    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
-    return cmocka_run_group_tests(tests, open_places, close_world);
+    return run_breaks(argc, argv, a_cut_that_heals_is_waited_out, read_until_it_ends);
 }

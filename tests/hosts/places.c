@@ -105,3 +105,29 @@ _Noreturn void survive(void)
     for (;;)
         pause();
 }
+
+static void (*see_the_end)(const char *verb);
+
+static void a_cut_that_stays(void **state)
+{
+    (void)state;
+    see_the_end("cut");
+}
+
+static void a_crash(void **state)
+{
+    (void)state;
+    see_the_end("crash");
+}
+
+int run_breaks(int argc, char **argv, CMUnitTestFunction heals, void (*ends)(const char *verb))
+{
+    const struct CMUnitTest tests[] = {
+        {"a_cut_that_heals_is_waited_out", heals, NULL, NULL, NULL},
+        {"a_cut_that_stays_ends_everything_at_its_deadline", a_cut_that_stays, NULL, NULL, NULL},
+        {"a_crashed_host_ends_everything_at_its_deadline", a_crash, NULL, NULL, NULL},
+    };
+    see_the_end = ends;
+    cmocka_set_test_filter(argc > 1 ? argv[1] : NULL);
+    return cmocka_run_group_tests(tests, open_places, close_world);
+}

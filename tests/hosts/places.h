@@ -15,6 +15,10 @@ void ask_for_last_host(const char *verb);
 void begin_cut(void);
 void await_heal(void);
 
+/* A program whose cases break hosts: `heals` sees a cut that heals, `ends` does to the last host what
+ * it is given, "cut" or "crash", and sees everything end.  Runs the case that argv[1] names. */
+int run_breaks(int argc, char **argv, CMUnitTestFunction heals, void (*ends)(const char *verb));
+
 /* Leave word that this rank has passed, and wait for the end of all: after a cut or a crash no MPI
  * ends a job in order. */
 _Noreturn void survive(void);
