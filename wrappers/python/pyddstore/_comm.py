@@ -6,14 +6,14 @@ is given into a communicator of the library.
 
 import os
 import pickle
-from types import TracebackType
 from typing import Any
 
 from ._binding import check, failed, ffi, keep, lib, milliseconds
+from ._freed import Freed
 from ._mpi import is_mpi, open_mpi
 
 
-class FileComm:
+class FileComm(Freed):
     """Processes that meet in a directory: collectives without MPI.
 
     Collective: every rank constructs it and makes the same calls in the same order.
@@ -93,17 +93,6 @@ class FileComm:
         handle = ffi.new("dds_comm_t *", self._handle)
         self._handle = ffi.NULL
         check(lib.dds_comm_free(handle))
-
-    def __enter__(self) -> "FileComm":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.free()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

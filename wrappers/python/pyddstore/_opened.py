@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Mapping
-from types import TracebackType
 from typing import Any
 
 from numpy.typing import NDArray
@@ -13,9 +12,10 @@ from ._buffers import Layout
 from ._comm import open_comm
 from ._describe import Stats, read_stats
 from ._dtypes import DType
+from ._freed import Freed
 
 
-class Opened:
+class Opened(Freed):
     """A store that is open; `Store` says the rest."""
 
     def __init__(
@@ -94,14 +94,6 @@ class Opened:
         self._arrays.clear()
         self._receivers.clear()
         check(code)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.free()
 
     def __del__(self) -> None:
         if getattr(self, "_handle", None):

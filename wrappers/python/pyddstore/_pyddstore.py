@@ -65,9 +65,6 @@ class PyDDStore(PyDDShards):
     lock.  A rank whose arguments to a collective call are wrong raises, and so do all others.
     """
 
-    def __enter__(self) -> "PyDDStore":
-        return self
-
     def __del__(self) -> None:
         # Programs leave stores to the collector, and to free one involves no other rank.
         if getattr(self, "_handle", None):

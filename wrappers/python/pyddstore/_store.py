@@ -62,9 +62,6 @@ class Store(Shards):
     every rank.  No call holds the interpreter lock.  Ctrl-C ends a wait.
     """
 
-    def __enter__(self) -> "Store":
-        return self
-
     def __getitem__(self, name: str) -> Variable:
         return Variable(self, self.info(name))
 
