@@ -52,6 +52,7 @@ struct Choice {
 
     Processor cpu = ask_processor();
     Cells one, batch;
+    GatherPlan stream;
     size_t stream_row, stream_bytes;
     std::atomic<const Kernel*> kernel;
 };
@@ -82,8 +83,10 @@ Choice::Choice()
     const RuleSet& rules = rules_for(cpu);
     one = spread(rules.one);
     batch = spread(rules.batch);
-    stream_row = rules.stream_row;
-    stream_bytes = static_cast<size_t>(rules.stream_caches * static_cast<double>(cpu.last_cache));
+    stream = {DDS_COPY_STREAM | rules.stream.block, rules.stream.ahead, 0};
+    stream_row = rules.stream.row;
+    stream_bytes =
+        static_cast<size_t>(rules.stream.times * static_cast<double>(cpu.*rules.stream.cache));
     use(best_kernel(cpu));
 }
 
@@ -96,7 +99,7 @@ GatherPlan gather_plan(size_t row, int64_t n)
     const auto& cells = n > 1 ? choice.batch : choice.one;
     const auto [kind, ahead] = cells[static_cast<size_t>(std::bit_width(row - (row > 0)))];
     if (row >= choice.stream_row && row * static_cast<size_t>(n) >= choice.stream_bytes)
-        return {DDS_COPY_STREAM, 0, 0};
+        return choice.stream;
     if (kind >> DDS_BLOCK_SHIFT || ahead < row || row == 0)
         return {kind, ahead, 0};
     const size_t lead = std::min<size_t>(ahead / static_cast<uint32_t>(row), kMostAhead);

@@ -8,6 +8,7 @@ namespace dds {
 namespace {
 
 constexpr size_t kUsualCache = size_t{32} << 20;
+constexpr unsigned kLast = 7;  // of levels
 
 Processor::Vendor vendor_of(uint32_t ebx)
 {
@@ -16,14 +17,16 @@ Processor::Vendor vendor_of(uint32_t ebx)
     return ebx == signature_INTEL_ebx ? Processor::Vendor::intel : Processor::Vendor::other;
 }
 
-// The largest cache that a core can fill, as the processor tells: sysconf(3) sums up those of all
+// The largest cache up to a level that a core can fill, as the processor tells: sysconf(3) sums up those of all
 // dies.
-size_t last_cache(Processor::Vendor vendor)
+size_t cache(Processor::Vendor vendor, unsigned most_level)
 {
     size_t largest = 0;
     const unsigned leaf = vendor == Processor::Vendor::amd ? 0x8000001d : 4;
     unsigned a, b, c, d;
     for (unsigned i = 0; i < 16 && __get_cpuid_count(leaf, i, &a, &b, &c, &d) && a & 31; i++) {
+        if ((a >> 5 & 7) > most_level)
+            continue;
         const size_t ways = (b >> 22) + 1, parts = (b >> 12 & 1023) + 1, line = (b & 4095) + 1;
         largest = std::max(largest, ways * parts * line * (size_t{c} + 1));
     }
@@ -45,11 +48,13 @@ Processor ask_processor()
     if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
         cpu.fast_strings = b >> 9 & 1;
         cpu.fast_short_strings = d >> 4 & 1;
+        cpu.avx512_half = d >> 23 & 1;
     }
     __builtin_cpu_init();  // these two also ask the system (XCR0)
     cpu.avx2 = __builtin_cpu_supports("avx2");
     cpu.avx512 = __builtin_cpu_supports("avx512f");
-    cpu.last_cache = last_cache(cpu.vendor);
+    cpu.own_cache = cache(cpu.vendor, 2);
+    cpu.last_cache = cache(cpu.vendor, kLast);
     return cpu;
 }
 

@@ -15,7 +15,9 @@ struct Processor {
     bool avx512 = false;
     bool fast_strings = false;        // ERMS: rep movsb is not slower than a loop for long copies
     bool fast_short_strings = false;  // FSRM: nor for short ones
-    size_t last_cache = 0;            // bytes; a guess where the machine does not tell
+    bool avx512_half = false;         // AVX-512 FP16
+    size_t own_cache = 0;   // bytes of a core's L2; a guess where the machine does not tell
+    size_t last_cache = 0;  // and of the largest
 };
 
 Processor ask_processor();

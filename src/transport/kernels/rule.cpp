@@ -53,10 +53,25 @@ constexpr Rule kLoopsBatch[] = {
     {kAny, DDS_COPY_MEMCPY, 0},
 };
 
-constexpr RuleSet kStrings{"fast short strings", kStringsOne, kStringsBatch, 65537, 2.0};
-constexpr RuleSet kZen3{"Zen 3", kZen3One, kZen3Batch, 16385, 0.4};
-constexpr RuleSet kZen4{"Zen 4", kZen3One, kZen4Batch, 16385, 0.4};
-constexpr RuleSet kLoops{"no fast short strings", kLoopsOne, kLoopsBatch, 65537, 2.0};
+// Intel's with AVX-512 FP16 (48 KiB L1, 2 MiB L2): the last cache is one for dozens of cores and gets
+// what the L2 throws out, so a batch of twice the L2 is better written past both.
+constexpr Rule kRapidsBatch[] = {
+    {2048, DDS_COPY_VECTOR, 8192},
+    {4096, DDS_COPY_STRING, 16384},
+    {65536, DDS_COPY_STRING | block(4096), 2048},
+    {kAny, DDS_COPY_VECTOR | block(4096), 2048},
+};
+
+constexpr Streaming kLastTwice{65537, &Processor::last_cache, 2.0, 0, 0};
+constexpr Streaming kZenLast{16385, &Processor::last_cache, 0.4, 0, 0};
+constexpr Streaming kOwnTwice{65536, &Processor::own_cache, 1.5, block(4096), 2048};
+
+constexpr RuleSet kStrings{"fast short strings", kStringsOne, kStringsBatch, kLastTwice};
+constexpr RuleSet kRapids{"Sapphire, Emerald and Granite Rapids", kStringsOne, kRapidsBatch,
+                          kOwnTwice};
+constexpr RuleSet kZen3{"Zen 3", kZen3One, kZen3Batch, kZenLast};
+constexpr RuleSet kZen4{"Zen 4", kZen3One, kZen4Batch, kZenLast};
+constexpr RuleSet kLoops{"no fast short strings", kLoopsOne, kLoopsBatch, kLastTwice};
 
 struct Entry {
     bool (*fits)(const Processor&);
@@ -67,11 +82,18 @@ bool is_zen3(const Processor& cpu)
     return cpu.vendor == Processor::Vendor::amd && cpu.family == 25;
 }
 bool is_zen4(const Processor& cpu) { return is_zen3(cpu) && cpu.avx512 && cpu.fast_short_strings; }
+bool is_rapids(const Processor& cpu)
+{
+    return cpu.vendor == Processor::Vendor::intel && cpu.avx512_half;
+}
 bool has_strings(const Processor& cpu) { return cpu.fast_short_strings; }
 bool is_any(const Processor&) { return true; }
 
-constexpr Entry kTable[] = {
-    {is_zen4, kZen4}, {is_zen3, kZen3}, {has_strings, kStrings}, {is_any, kLoops}};
+constexpr Entry kTable[] = {{is_zen4, kZen4},
+                            {is_zen3, kZen3},
+                            {is_rapids, kRapids},
+                            {has_strings, kStrings},
+                            {is_any, kLoops}};
 
 }  // namespace
 

@@ -16,12 +16,20 @@ struct Rule {
     uint32_t ahead;  // bytes of the row stream that are prefetched ahead of the copy
 };
 
+// When rows are written around the caches, and how.
+struct Streaming {
+    size_t row;                // from here on ...
+    size_t Processor::*cache;  // ... when the batch passes so many times this one
+    double times;
+    uint32_t block;  // copied in turns with the prefetch (<< DDS_BLOCK_SHIFT; 0: without)
+    uint32_t ahead;
+};
+
 struct RuleSet {
     const char* processor;        // in words
     std::span<const Rule> one;    // a single row a call
     std::span<const Rule> batch;  // many
-    size_t stream_row;            // rows from here on are streamed around the caches ...
-    double stream_caches;         // ... when the batch passes so many times the last cache
+    Streaming stream;
 };
 
 const RuleSet& rules_for(const Processor& cpu);
