@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kFlights = 256;                // requests of one batch under way
 constexpr size_t kStaged = 16 << 10;            // longer runs go straight to the caller's memory
+constexpr size_t kLanding = 256 << 10;          // where they land: what stays in a core's cache
 constexpr uint64_t kPiece = uint64_t{1} << 30;  // of one MPI_Rget; an int must hold it
 constexpr int kLooks = 100;  // steps without progress before a dead owner is given up
 
@@ -196,8 +197,9 @@ std::shared_ptr<MpiWindow> MpiWire::window(uint32_t peer, uint32_t segment) cons
 
 std::unique_ptr<MpiWire::Flight> MpiWire::take_flight(size_t runs, size_t longest)
 {
-    const size_t n = runs <= kFlights / 2 ? kFlights / 2 : kFlights;
     const size_t stride = (std::min(longest, kStaged) + 63) & ~size_t{63};
+    const size_t n = std::min(runs <= kFlights / 2 ? kFlights / 2 : kFlights,
+                              kLanding / std::max<size_t>(stride, 1));
     {
         const std::lock_guard lock(flights_mutex_);
         for (auto& idle : idle_)
