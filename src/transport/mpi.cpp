@@ -102,7 +102,7 @@ MpiWire::MpiWire(const TransportConfig& config, const MpiGroup& group)
 {
 }
 
-MpiWire::~MpiWire() { windows_->park(); }
+MpiWire::~MpiWire() { windows_->park(lost_); }
 
 std::string MpiWire::words() const { return "mpi " + mpi_.name(); }
 

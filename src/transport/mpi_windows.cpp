@@ -35,7 +35,8 @@ bool ends(const Mpi& mpi, Mpi::Cell& request, const clock::Deadline& deadline)
 
 }  // namespace
 
-// Until all ranks have freed the store.
+// Until all ranks have freed the store, and none has a read of it under way that was given up: the
+// memory is read till then.
 class MpiWindows::Waiting final : public Mpi::Parked {
 public:
     explicit Waiting(std::shared_ptr<MpiWindows> windows) : windows_(std::move(windows))
@@ -45,8 +46,10 @@ public:
     }
     bool reap(const Mpi& mpi) override
     {
-        if (!windows_->barrier_)
-            return true;  // MPI_Finalize has seen to it
+        if (windows_->ended_)
+            return true;
+        if (!windows_->barrier_ && (*windows_->lost_ > 0 || !windows_->meet()))
+            return false;
         const auto done = mpi.test(*windows_->barrier_);
         if (!done || !*done)
             return false;
@@ -141,11 +144,12 @@ void MpiWindows::forget()
     std::erase_if(stores(), [&](const auto& each) { return each.get() == this; });
 }
 
-void MpiWindows::park()
+void MpiWindows::park(std::shared_ptr<const std::atomic<int>> lost)
 {
-    if (all_.empty() || !meet())  // after MPI_Finalize there is nobody to wait for
-        return forget();
     Mpi& mpi = *group_.mpi;
+    if (all_.empty() || !mpi.usable())  // after MPI_Finalize there is nobody to wait for
+        return forget();
+    lost_ = std::move(lost);
     mpi.park(std::make_unique<Waiting>(shared_from_this()));
     mpi.reap();
 }
@@ -193,16 +197,21 @@ void MpiWindows::at_finalize(const Mpi* mpi)
     }
     std::sort(mine.begin(), mine.end(),
               [](const auto& a, const auto& b) { return a->store_ < b->store_; });
-    for (const auto& each : mine)
+    const auto all_come = clock::Deadline::after_ms(kPatience);
+    for (const auto& each : mine) {
+        while (each->lost_ && *each->lost_ > 0 && all_come.left_ms() > 0) {
+            each->group_.mpi->reap();
+            clock::sleep(clock::kMillisecond / 10);
+        }
         if (!each->barrier_ && !each->meet())
             return;
-    const auto all_come = clock::Deadline::after_ms(kPatience);
+    }
     for (const auto& each : mine) {
         if (!each->left_ && !ends(*mpi, *each->barrier_, all_come))
             return;
         if (!each->meet() || !ends(*mpi, *each->barrier_, clock::Deadline::after_ms(kPatience)))
             return;
-        each->barrier_.reset();
+        each->ended_ = true;
         if (!each->free_these(std::exchange(each->all_, {})))
             return;
     }

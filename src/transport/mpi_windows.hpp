@@ -34,7 +34,8 @@ public:
                                            std::shared_ptr<const void> keep, int segments);
     Result<void> sync() const;
     Result<void> free_unused();  // collective
-    void park();                 // the store is freed; local
+    // The store is freed; `lost`: reads of ours that were given up and are under way still.  Local.
+    void park(std::shared_ptr<const std::atomic<int>> lost);
 
     // Stores of so many ranks that all of them have freed, the least that there is room for, in order:
     // what a rank tells in dds_init.
@@ -55,7 +56,9 @@ private:
     const MpiGroup group_;
     std::vector<std::shared_ptr<MpiWindow>> all_;
     std::shared_ptr<MpiWindow> next_;
+    std::shared_ptr<const std::atomic<int>> lost_;
     std::unique_ptr<Mpi::Cell> barrier_;  // of the ranks that have freed the store
+    bool ended_ = false;                  // MPI_Finalize has seen to it
     std::atomic<bool> left_{false};       // and it has ended: nobody reads any more
 };
 
