@@ -221,6 +221,12 @@ typedef struct dds_options_s {
  * DDS_ERR_UNSUPPORTED.  Collective.  Deadline: collective. */
 DDS_API int dds_init(dds_comm_t comm, const dds_options_t *options, dds_store_t *store);
 
+/* Open a store that reads the variables that `store` has now, and nothing else: in a forked child,
+ * where `store` is the parent's handle, or in the same process.  It has connections of its own.  In a
+ * child rows that lie in callers' memory (DDS_NOCOPY), or on other nodes in method 0, are
+ * DDS_ERR_UNSUPPORTED.  Close it with dds_free.  Local. */
+DDS_API int dds_fork_reader(dds_store_t store, dds_store_t *reader);
+
 /* Change the deadlines, in ms; 0 takes the default again, a negative one is DDS_ERR_ARG.  Local. */
 DDS_API int dds_set_timeout(dds_store_t store, int read_ms, int collective_ms);
 

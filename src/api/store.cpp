@@ -32,6 +32,7 @@ std::vector<Parked>& parked()
         for (StoreSlot& slot : store_slots) {
             slot.forked = slot.live.exchange(0);
             leave_to_parent(slot.store);
+            slot.inherited = slot.store;
             slot.store = nullptr;
         }
     });
@@ -96,7 +97,8 @@ Error Visit::refusal() const
         return fail(DDS_ERR_NOMEM, "no memory for this thread's first call");
     if (handle_ && slot_.forked.load() == handle_)
         return fail(DDS_ERR_FORKED,
-                    "store handle %p belongs to the parent process: open a store here",
+                    "store handle %p belongs to the parent process: read through dds_fork_reader, "
+                    "or open a store here",
                     reinterpret_cast<void*>(handle_));
     return fail(DDS_ERR_STATE, "store handle %p is not open", reinterpret_cast<void*>(handle_));
 }
@@ -126,6 +128,24 @@ int dds_init(dds_comm_t comm, const dds_options_t* options, dds_store_t* store)
         DDS_LET(opened, Store::open(found, ours ? *ours : dds_options_t{}, arguments));
         DDS_LET(handle, hand_out(std::move(opened)));
         *store = handle;
+        return {};
+    });
+}
+
+int dds_fork_reader(dds_store_t store, dds_store_t* reader)
+{
+    return guarded([&]() -> Result<void> {
+        if (!reader)
+            return null_argument("reader");
+        const auto handle = reinterpret_cast<uint64_t>(store);
+        const StoreSlot& slot = slot_of(handle);
+        const Visit visit(store);
+        const bool child = !visit && handle && slot.forked.load() == handle;
+        if (!visit && !child)
+            return visit.refusal();
+        DDS_LET(opened, Store::open_reader(child ? *slot.inherited : visit.store(), child));
+        DDS_LET(made, hand_out(std::move(opened)));
+        *reader = made;
         return {};
     });
 }

@@ -16,6 +16,7 @@ struct alignas(128) StoreSlot {
     Store* store = nullptr;
     uint64_t last = 0;                // the handle given out last
     std::atomic<uint64_t> forked{0};  // the parent's handle that was here at the fork
+    Store* inherited = nullptr;       // and what it meant: to be read from, never used
 };
 
 constexpr uint64_t kStoreSlots = 1024;

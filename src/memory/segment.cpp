@@ -112,6 +112,12 @@ Result<Segment> Segment::attach(const Fd& fd, size_t bytes, Sharing sharing)
     return Segment(Fd(), data, bytes);
 }
 
+Result<Segment> Segment::again() const
+{
+    DDS_LET(data, map(fd_.get(), bytes_, PROT_READ));
+    return Segment(Fd(), data, bytes_);
+}
+
 Segment::Segment(Segment&& other) noexcept
     : fd_(std::move(other.fd_)),
       data_(std::exchange(other.data_, nullptr)),

@@ -25,6 +25,9 @@ public:
     // have `bytes`.  The mapping stays when the descriptor is closed.
     static Result<Segment> attach(const Fd& fd, size_t bytes, Sharing sharing);
 
+    // One more mapping of a segment that was created here, to be read only: in a forked child.
+    Result<Segment> again() const;
+
     Segment() = default;
     Segment(Segment&& other) noexcept;
     Segment& operator=(Segment&& other) noexcept;

@@ -123,12 +123,23 @@ void Store::unuse(uint32_t peer, uint32_t segment)
     if (Transport* wire = router_->collective(); wire && wire != &reader)
         wire->detach(peer, segment);
     uses_.erase(at);
-    if (static_cast<int>(peer) != rank())
+    if (static_cast<int>(peer) != rank()) {
         peer_maps_.fetch_sub(1, std::memory_order_relaxed);
+    } else {
+        hide(segment);
+    }
+}
+
+void Store::hide(uint32_t segment)
+{
+    if (Transport* wire = router_->wire())
+        wire->unexpose(segment);
+    keys_.erase(segment);
 }
 
 Result<void> Store::add(Op op, const VariableSpec& spec)
 {
+    DDS_TRY(check_member(op_name(op)));
     DDS_LET(turn, agreement_->turn(collective_ms()));
     return Adding(*this, op, spec).run();
 }

@@ -13,6 +13,9 @@ Store::Adding::~Adding()
     if (variable_ && variable_->block.arena && variable_->block.arena->own) {
         store_.node_->withdraw(variable_->block.arena->id);
         store_.shown_.erase(variable_->block.arena->id);
+        store_.hide(variable_->block.arena->id);
+    } else if (variable_ && in_place_ && own_.bytes) {
+        store_.hide(own_.segment);
     }
 }
 
@@ -74,8 +77,8 @@ Result<void> Store::Adding::place()
         own_.own = true;
         DDS_TRY(
             store_.router_->own_memory().expose(own_.segment, std::span(data, bytes), own_.key));
-        if (Transport* wire = store_.router_->collective())
-            DDS_TRY(wire->expose(own_.segment, std::span(data, bytes), own_.key));
+        if (Transport* wire = store_.router_->wire(); wire && wire->reads_own_memory())
+            DDS_TRY(wire->expose(own_.segment, std::span(data, bytes), own_.wire_key));
         return {};
     }
     std::shared_ptr<Arena> fresh;
@@ -87,6 +90,23 @@ Result<void> Store::Adding::place()
     own_.offset = block.offset;
     own_.bytes = block.arena->segment.bytes();
     own_.own = block.arena->own;
+    return give_key(block);
+}
+
+// A wire with keys knows an arena from the first shard in it on; every card has the key, as no rank
+// may have attached the arena yet.
+Result<void> Store::Adding::give_key(const Block& block)
+{
+    Transport* wire = store_.router_->wire();
+    if (!wire || !wire->keyed())
+        return {};
+    const auto [key, fresh] = store_.keys_.try_emplace(block.arena->id);
+    if (fresh)
+        if (const auto exposed = wire->expose(block.arena->id, block, key->second); !exposed) {
+            store_.keys_.erase(key);
+            return exposed;
+        }
+    own_.wire_key = key->second;
     return {};
 }
 
@@ -100,8 +120,9 @@ Result<void> Store::Adding::show()
     std::set<uint32_t> shown{block.arena->id};  // before it is out: its note can fail no more
     if (router.has(Way::shared))
         DDS_TRY(router.shared().expose(block.arena->id, block, own_.key));
-    if (router.has(Way::wire) || router.collective())
-        DDS_TRY(router.wire()->expose(block.arena->id, block, own_.key));
+    if (Transport* wire = router.wire();
+        wire && !wire->keyed() && (router.has(Way::wire) || wire->collective()))
+        DDS_TRY(wire->expose(block.arena->id, block, own_.wire_key));
     store_.shown_.merge(shown);
     return {};
 }
@@ -120,7 +141,9 @@ std::vector<Transport::Attach> Store::Adding::not_attached(Transport& transport)
         if (placed.bytes == 0 || !(transport.collective() || read_here) ||
             transport.attached(peer, placed.segment))
             continue;
-        segments.push_back({peer, placed.segment, placed.bytes, placed.key});
+        const bool wire = &transport == store_.router_->wire();
+        segments.push_back(
+            {peer, placed.segment, placed.bytes, wire ? placed.wire_key : placed.key});
     }
     return segments;
 }
@@ -154,12 +177,11 @@ Result<void> Store::Adding::reach()
         if (!attached && attached.error().code != DDS_ERR_PERM)
             return attached.error();
         reached_.refused = !attached;
-    } else {
-        for (Transport* transport : {router.has(Way::shared) ? &router.shared() : nullptr,
-                                     router.has(Way::wire) ? router.wire() : nullptr})
-            if (transport && !transport->collective())
-                DDS_TRY(transport->attach(not_attached(*transport), patience()));
+    } else if (router.has(Way::shared)) {
+        DDS_TRY(router.shared().attach(not_attached(router.shared()), patience()));
     }
+    if (router.has(Way::wire) && !router.collective())
+        DDS_TRY(router.wire()->attach(not_attached(*router.wire()), patience()));
     DDS_FAILPOINT("add.reached");
     if (!reached_.refused)
         locate();

@@ -13,7 +13,8 @@ public:
         uint64_t offset, bytes;  // bytes: of the segment
         uint32_t segment;
         uint32_t own;  // nothing else will ever be in it
-        Key key;
+        Key key;       // for ranks of its node
+        Key wire_key;  // for others
     };
     // Of the third: whether the callers' memory cannot be read from here, and whether some rows need
     // a transport.
@@ -32,6 +33,7 @@ private:
     Result<void> place();
     Result<void> expose();
     Result<void> reach();
+    Result<void> give_key(const Block& block);
     Result<void> show();
     Transport& reader_of(int rank) const;
     std::vector<Transport::Attach> not_attached(Transport& transport) const;

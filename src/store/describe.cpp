@@ -21,6 +21,7 @@ Result<std::shared_ptr<Variable>> Store::variable(const char* name) const
 
 Result<void> Store::update(const char* name, int64_t first, int64_t nrows, const void* data)
 {
+    DDS_TRY(check_member("dds_update"));
     DDS_LET(v, variable(name));
     if (v->in_place)
         return fail(DDS_ERR_UNSUPPORTED,
@@ -64,6 +65,7 @@ Result<void> Store::update(const char* name, int64_t first, int64_t nrows, const
 
 Result<void> Store::local(const char* name, int64_t* nrows, void** data)
 {
+    DDS_TRY(check_member("dds_local"));
     DDS_LET(v, variable(name));
     if (v->own_data)
         views::add(v->own_data, v->block.arena);
@@ -83,7 +85,7 @@ Result<void> Store::info(const char* name, dds_info_t& info) const
         info.shape[i] = v->shape[i];
     info.rows = v->partition->total();
     info.disp = v->disp;
-    info.first = v->partition->first(rank());
+    info.first = rank() < 0 ? 0 : v->partition->first(rank());
     info.nrows = v->own_rows;
     info.itemsize = v->itemsize;
     info.meta_bytes = v->meta.size();
@@ -102,9 +104,12 @@ void Store::stats(dds_stats_t& stats) const
 {
     counters_.sum(stats.rows, stats.bytes);
     stats.timeouts = timeouts_.load(std::memory_order_relaxed);
-    stats.dead_peers = static_cast<uint64_t>(node_->dead_count());
-    stats.arenas = arenas_->count();
-    stats.arena_bytes = arenas_->bytes();
+    if (node_)
+        stats.dead_peers = static_cast<uint64_t>(node_->dead_count());
+    if (arenas_) {
+        stats.arenas = arenas_->count();
+        stats.arena_bytes = arenas_->bytes();
+    }
     stats.parked_bytes = views::parked_bytes() + Mpi::parked_bytes();
     if (const Transport* wire = router_->wire())
         wire->tell(stats);

@@ -69,6 +69,7 @@ Result<void> wait_for_quiet(const Transport& wire, const char* name, int64_t tim
 
 Result<void> Store::drop(const char* name, uint64_t token)
 {
+    DDS_TRY(check_member("dds_drop"));
     DDS_LET(turn, agreement_->turn(collective_ms()));
     DropCard card{};
     const Result<void> mine = [&]() -> Result<void> {
@@ -109,6 +110,7 @@ Result<void> Store::epoch(Op op)
 {
     if (options_.method != DDS_METHOD_MPI)
         return {};
+    DDS_TRY(check_member(op_name(op)));
     DDS_LET(turn, agreement_->turn(collective_ms()));
     _mm_sfence();  // streaming stores of updates, before others are told
     Transport* wire = router_->collective();

@@ -229,6 +229,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         nodes.push_back(each.node);
     auto& node = store->node_;
     node = Node::start(nodes, rank);
+    store->crowded_ = node->crowded();
     mine = [&]() -> Result<void> {
         // Of its own, so that what it does there need not be in step with others on the same; first,
         // while nothing can have failed that the others have not heard of.
@@ -294,7 +295,7 @@ void Store::set_timeout(int64_t read_ms, int64_t collective_ms)
 
 void Store::leave()
 {
-    if (node_)
+    if (node_ && !reads_only())
         node_->leave();
 }
 

@@ -13,6 +13,7 @@ namespace dds {
 Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* rows, void* out,
                                   size_t out_bytes, Reader& reader)
 {
+    DDS_TRY(check_member("dds_get_batch_all"));
     DDS_LET(turn, agreement_->turn(collective_ms()));
     Variable* v = name ? look_up(*this, reader, name) : nullptr;
     const Result<void> mine = [&]() -> Result<void> {
@@ -25,7 +26,7 @@ Result<void> Store::get_batch_all(const char* name, int64_t n, const int64_t* ro
             return bad_row(*this, *v, rows[bad], bad);
         return {};
     }();
-    if (assembly_)
+    if (router_->collective())
         return exchange_rows(v, mine, n, rows, static_cast<std::byte*>(out), reader);
     agreement_->publish(Op::get_batch_all, v ? v->id : 0, mine);
     // What one rank reads whole may need a transport on another, which then may fail after the

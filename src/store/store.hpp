@@ -48,13 +48,20 @@ public:
                                                const Result<void>& arguments);
     ~Store();
 
-    int rank() const { return comm_->rank(); }
-    int size() const { return comm_->size(); }
+    // To read the variables of `origin` as they are now and nothing else: by another thread of this
+    // process, or in a forked `child`, where nothing of the parent's connections is used.  Local.
+    static Result<std::unique_ptr<Store>> open_reader(const Store& origin, bool child);
+
+    int rank() const { return rank_; }  // -1: a reader of another job
+    int size() const { return size_; }
     int method() const { return options_.method; }
     int64_t read_ms() const { return read_ms_.load(std::memory_order_relaxed); }
     int64_t collective_ms() const { return collective_ms_.load(std::memory_order_relaxed); }
     void set_timeout(int64_t read_ms, int64_t collective_ms);
-    bool crowded() const { return node_->crowded(); }
+    bool crowded() const { return crowded_; }
+    bool reads_only() const { return !agreement_; }
+    // STATE where it only reads.
+    Result<void> check_member(const char* call) const;
     size_t max_read() const { return static_cast<size_t>(options_.max_read); }
 
     // Collective (add.cpp, drop.cpp, read_all.cpp, epoch.cpp).
@@ -100,23 +107,31 @@ private:
     Result<void> exchange_rows(Variable* v, Result<void> mine, int64_t n, const int64_t* rows,
                                std::byte* out, Reader& reader);
 
-    explicit Store(std::shared_ptr<Comm> comm) : comm_(std::move(comm)) {}
+    explicit Store(std::shared_ptr<Comm> comm)
+        : rank_(comm->rank()), size_(comm->size()), comm_(std::move(comm))
+    {
+    }
+    Store(int rank, int size) : rank_(rank), size_(size) {}
 
     std::shared_ptr<const Partition> intern(std::shared_ptr<const Partition> partition);
     // Count a peer's segment as used by one variable more or less; the last detaches it, unless the
     // peer may still put a variable into it.
     void use(uint32_t peer, uint32_t segment, bool own, bool in_place);
     void unuse(uint32_t peer, uint32_t segment);
+    void hide(uint32_t segment);  // our own, from a wire
 
-    std::shared_ptr<Comm> comm_;
+    const int rank_, size_;
+    std::shared_ptr<Comm> comm_;  // of what only reads: none, nor what follows from it
     StoreOptions options_;
+    bool crowded_ = false;  // more ranks of this node than processors
     std::atomic<int64_t> read_ms_{0}, collective_ms_{0};
-    std::unique_ptr<Node> node_;
-    std::unique_ptr<Router> router_;
+    std::shared_ptr<Node> node_;
+    std::shared_ptr<Router> router_;
     std::unique_ptr<Assembly> assembly_;  // where the ranks do not agree by the page
     std::unique_ptr<Agreement> agreement_;
     std::unique_ptr<Arenas> arenas_;
     std::set<uint32_t> shown_;                           // own arenas that peers have
+    std::map<uint32_t, Key> keys_;                       // of own arenas, for a wire with keys
     std::map<std::pair<uint32_t, uint32_t>, Use> uses_;  // (peer, segment) attached here
     std::map<uint32_t, uint32_t> newest_;                // peer -> its arena that still fills
     std::multimap<uint64_t, std::weak_ptr<const Partition>> partitions_;  // by hash, shared

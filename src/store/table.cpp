@@ -140,6 +140,17 @@ std::vector<std::shared_ptr<Variable>> Table::all() const
     return variables_;
 }
 
+std::vector<Variable*> Table::inherited() const
+{
+    std::vector<Variable*> found;
+    for (const auto& cell : cells_.load(std::memory_order_acquire)->cells)
+        if (Variable* variable = cell.variable.load(std::memory_order_acquire))
+            found.push_back(variable);
+    std::sort(found.begin(), found.end(),
+              [](const Variable* a, const Variable* b) { return a->order < b->order; });
+    return found;
+}
+
 size_t Table::count() const
 {
     const std::lock_guard lock(mutex_);

@@ -44,6 +44,8 @@ public:
 
     std::vector<std::shared_ptr<Variable>> all() const;  // in order of creation
     size_t count() const;
+    // The same in a forked child, of a table that another thread may have been changing.
+    std::vector<Variable*> inherited() const;
 
 private:
     struct Cells;

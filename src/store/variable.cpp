@@ -42,6 +42,29 @@ void Variable::map()
         mapped.split};
 }
 
+std::shared_ptr<Variable> Variable::twin() const
+{
+    auto v = std::make_shared<Variable>();
+    v->name = name;
+    v->id = id;
+    v->order = order;
+    v->type = type;
+    v->flags = flags;
+    v->disp = disp;
+    v->itemsize = itemsize;
+    v->shape = shape;
+    v->meta = meta;
+    v->partition = partition;
+    v->places = places;
+    v->bases = bases;
+    v->in_place = in_place;
+    v->wired_somewhere = wired_somewhere;
+    v->own_rows = own_rows;
+    v->mapped.own = mapped.own;
+    v->mapped.profiled = mapped.profiled;
+    return v;
+}
+
 size_t Variable::table_bytes() const
 {
     return sizeof *this + places.capacity() * sizeof(Place) +

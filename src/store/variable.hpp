@@ -66,7 +66,10 @@ struct Variable {
 
     std::atomic<uint64_t> calls{0}, rows_read{0};  // DDSTORE_PROFILE
 
-    void map();  // fill `mapped` from the rest
+    std::vector<std::shared_ptr<const void>> holds;  // of what only reads: memory that bases are in
+
+    void map();                              // fill `mapped` from the rest
+    std::shared_ptr<Variable> twin() const;  // without counts, holds and `mapped`
     size_t table_bytes() const;
 };
 

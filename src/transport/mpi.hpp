@@ -20,6 +20,7 @@ public:
     const char* name() const override { return "mpi"; }
     std::string words() const override;
     int path() const override { return DDS_PATH_MPI; }
+    bool reads_own_memory() const override { return true; }
     bool collective() const override { return true; }
     bool patient() const override { return true; }  // a target serves when it enters MPI
 

@@ -25,6 +25,9 @@ struct TransportRow {
 std::span<const TransportRow> transports();
 Result<std::unique_ptr<Transport>> open_transport(const char* name, const TransportConfig& config);
 
+// In the place of one that cannot be had: reads are UNSUPPORTED and say `why`.
+std::unique_ptr<Transport> unreachable(const char* why);
+
 Result<std::unique_ptr<Transport>> open_shm(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_cma(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_mpi_wire(const TransportConfig& config);

@@ -77,6 +77,27 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> c
     return router;
 }
 
+Result<std::shared_ptr<Router>> Router::in_child(const Router& parent)
+{
+    auto router = std::make_shared<Router>();
+    router->ways_ = parent.ways_;
+    router->why_ = parent.why_;
+    DDS_LET(shm, open_transport("shm", {nullptr, 0, ""}));
+    router->shared_ = std::move(shm);
+    router->cma_ =
+        unreachable("they lie in their owner's own memory (DDS_NOCOPY), of which a forked "
+                    "child has an old copy at best: read them in the parent, or add the "
+                    "variable without DDS_NOCOPY");
+    if (parent.wire_ && !parent.wire_->collective()) {
+        DDS_LET(wire, parent.wire_->in_child());
+        router->wire_ = std::move(wire);
+    } else if (parent.wire_) {
+        router->wire_ = unreachable("they are on another node, and MPI cannot be used in a forked "
+                                    "child: read from threads, or open the store with method 1");
+    }
+    return router;
+}
+
 bool Router::has(Way way) const
 {
     return std::find(ways_.begin(), ways_.end(), way) != ways_.end();

@@ -16,6 +16,9 @@ public:
     static Result<std::unique_ptr<Router>> open(Node& node, std::shared_ptr<Comm> comm, bool share,
                                                 bool wired);
 
+    // The same ways in a forked child.
+    static Result<std::shared_ptr<Router>> in_child(const Router& parent);
+
     Way way(int rank) const { return ways_[static_cast<size_t>(rank)]; }
     bool has(Way way) const;  // some rank is reached so
     std::string words(int rank) const;
@@ -29,9 +32,10 @@ public:
     // The transport that reads `rank`'s memory: the library's, or the caller's own.
     Transport& of(int rank, bool own_memory)
     {
-        if (own_memory && !(way(rank) == Way::wire && wire_->collective()))
+        const bool wired = way(rank) == Way::wire;
+        if (own_memory && !(wired && wire_->reads_own_memory()))
             return *cma_;
-        return way(rank) == Way::wire ? *wire_ : *shared_;
+        return wired ? *wire_ : *shared_;
     }
 
 private:

@@ -22,9 +22,13 @@ Result<void> Shm::attach(std::span<const Attach> segments, int64_t timeout_ms)
     std::vector<Node::Awaited> awaited;
     {
         const std::lock_guard lock(mutex_);
-        for (const Attach& segment : segments)
-            awaited.push_back({static_cast<int>(segment.peer), segment.segment, segment.bytes,
-                               &maps_[place(segment.peer, segment.segment)]});
+        for (const Attach& segment : segments) {
+            auto& map = maps_[place(segment.peer, segment.segment)];
+            if (!map)
+                map = std::make_shared<Segment>();
+            awaited.push_back(
+                {static_cast<int>(segment.peer), segment.segment, segment.bytes, map.get()});
+        }
     }
     return node_->settle(awaited, timeout_ms);
 }
@@ -40,11 +44,17 @@ void Shm::detach(uint32_t peer, uint32_t segment)
     maps_.erase(place(peer, segment));
 }
 
-const std::byte* Shm::mapped(uint32_t peer, uint32_t segment) const
+std::shared_ptr<Segment> Shm::map(uint32_t peer, uint32_t segment) const
 {
     const std::shared_lock lock(mutex_);
     const auto at = maps_.find(place(peer, segment));
-    return at == maps_.end() ? nullptr : at->second.data();
+    return at == maps_.end() ? nullptr : at->second;
+}
+
+const std::byte* Shm::mapped(uint32_t peer, uint32_t segment) const
+{
+    const auto found = map(peer, segment);
+    return found ? found->data() : nullptr;
 }
 
 void Shm::copy(Run& run) const

@@ -21,6 +21,10 @@ public:
     bool attached(uint32_t peer, uint32_t segment) const override;
     void detach(uint32_t peer, uint32_t segment) override;
     const std::byte* mapped(uint32_t peer, uint32_t segment) const override;
+    std::shared_ptr<const void> hold(uint32_t peer, uint32_t segment) const override
+    {
+        return map(peer, segment);
+    }
     Result<void> post(Batch& batch) override;
     bool progress(Batch& batch) override;
     void abandon(Batch&) override {}
@@ -34,9 +38,11 @@ private:
         return static_cast<uint64_t>(peer) << 32 | segment;
     }
 
+    std::shared_ptr<Segment> map(uint32_t peer, uint32_t segment) const;
+
     Node* node_;
     mutable std::shared_mutex mutex_;  // of maps_: adds and drops against wires that look up
-    std::unordered_map<uint64_t, Segment> maps_;
+    std::unordered_map<uint64_t, std::shared_ptr<Segment>> maps_;
 };
 
 }  // namespace dds

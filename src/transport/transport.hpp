@@ -74,7 +74,13 @@ public:
     // The owner's side, once a segment: an arena, or memory of the caller that stays where it is.
     virtual Result<void> expose(uint32_t segment, const Block& block, Key& key) = 0;
     virtual Result<void> expose(uint32_t segment, std::span<const std::byte> own, Key& key) = 0;
+    // Nobody reads it any more.
+    virtual void unexpose(uint32_t) {}
+    // Whether attach() needs the owner's key, so that a segment is exposed before its place is told.
+    virtual bool keyed() const { return false; }
 
+    // Whether it reads memory that stays where the caller has it, too.
+    virtual bool reads_own_memory() const { return false; }
     // Whether attach() and reap() are calls of all ranks of the store at once, which then are given
     // all segments, those of this rank and of its node too.
     virtual bool collective() const { return false; }
@@ -104,6 +110,16 @@ public:
 
     // The segment's bytes, where they are in this process's map; else NULL.
     virtual const std::byte* mapped(uint32_t, uint32_t) const { return nullptr; }
+
+    // What keeps them there after a detach.
+    virtual std::shared_ptr<const void> hold(uint32_t, uint32_t) const { return nullptr; }
+
+    // The same in a forked child, which uses nothing of the parent's connections and must leave them as
+    // they are.
+    virtual Result<std::unique_ptr<Transport>> in_child() const
+    {
+        return fail(DDS_ERR_UNSUPPORTED, "%s cannot be used in a forked child", words().c_str());
+    }
 
     // A destination that is used again and again.
     virtual Result<void> register_local(std::span<std::byte>) { return {}; }
