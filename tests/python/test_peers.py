@@ -1,6 +1,5 @@
-"""A rank that dies is named; a forked child is told that the store is its parent's."""
+"""A rank that dies is named."""
 
-import os
 import signal
 import time
 
@@ -41,18 +40,3 @@ def test_a_rank_that_dies_is_named_and_its_rows_are_read(start, size):
     for rank in set(range(size)) - {1}:
         assert ranks.processes[rank].wait(20) == 0, ranks.text(rank)
         assert float(ranks.text(rank).split("ended at")[1].split()[0]) - killed < 1
-
-
-def test_a_forked_child_is_told():
-    with pyddstore.Store() as store:
-        store.add("x", np.arange(3.0))
-        rows = np.array([0, 2])
-        child = os.fork()
-        if child == 0:
-            try:
-                store.get_batch("x", rows)
-            except pyddstore.ForkedError as error:
-                os._exit(0 if str(error) else 1)
-            os._exit(2)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        assert store.get_batch("x", rows).tolist() == [0, 2]

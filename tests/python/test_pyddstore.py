@@ -1,6 +1,5 @@
 """`PyDDStore` does what programs rely on that were written for ORNL's pyddstore: on one rank."""
 
-import os
 import pickle
 import warnings
 
@@ -198,22 +197,6 @@ def test_a_store_is_a_context_and_not_pickled(comm):
             pickle.dumps(store)
     with pytest.raises(RuntimeError):
         store.info("x")
-
-
-def test_a_forked_child_is_told_and_can_leave(store):
-    child = os.fork()
-    if child == 0:
-        status = 2
-        try:
-            store.get("x", np.empty((1, 3), np.float32))
-        except RuntimeError as error:
-            store.free()
-            status = 0 if isinstance(error, pyddstore.ForkedError) else 1
-        os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    out = np.empty((1, 3), np.float32)
-    store.get("x", out, 7)
-    assert out.tolist() == [[21, 22, 23]]
 
 
 # -- adding

@@ -1,9 +1,11 @@
-"""The store's life: how it is opened, described and closed."""
+"""The store's life: how it is opened, described and closed; and what a fork does to it."""
 
 import os
+import threading
 import warnings
+import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -13,6 +15,9 @@ from ._comm import open_comm
 from ._describe import Stats, read_stats
 from ._dtypes import DType
 from ._freed import Freed
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # typing's own from Python 3.11 on
 
 
 class Opened(Freed):
@@ -59,13 +64,64 @@ class Opened(Freed):
         finally:
             if ours:
                 lib.dds_comm_free(ffi.new("dds_comm_t *", c_comm))
-        self._handle = handle[0]
-        self._address = int(ffi.cast("uintptr_t", self._handle))  # for gather
+        self._hold(handle[0])
         number = ffi.new("int *")
         check(lib.dds_rank(self._handle, number))
         self._rank = int(number[0])
         check(lib.dds_size(self._handle, number))
         self._size = int(number[0])
+
+    def _hold(self, handle: Any) -> None:
+        self._handle = handle
+        self._address = int(ffi.cast("uintptr_t", handle))  # for gather
+        _stores.add(self)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only in a forked child, where the parent's handle was taken away: the first use of the
+        # store opens a reader.
+        if name in ("_handle", "_address") and "_parents" in self.__dict__:
+            with _reopening:
+                if "_handle" not in self.__dict__:
+                    self._hold(_open_reader(self._parents))
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _leave_to_parent(self) -> None:
+        if self.__dict__.get("_handle"):
+            self._parents = self.__dict__.pop("_handle")
+            del self._address
+            self._receivers = {}
+
+    def fork_reader(self) -> "Self":
+        """Open a store that reads the variables that this one has now.  Local.
+
+        In a forked child it has connections of its own, and nothing of the parent's is touched;
+        the inherited object itself reads there, too: its first use opens a reader.  In the same
+        process each thread may have one.
+
+        Returns
+        -------
+        Store or PyDDStore
+            It reads and nothing else; `free` it when done.
+
+        Raises
+        ------
+        UnsupportedError
+            A read, later, of rows that a child cannot reach: ``nocopy`` ones and, with method 0,
+            those of other nodes.
+        """
+        origin = self.__dict__.get("_handle") or self.__dict__.get("_parents", ffi.NULL)
+        reader = type(self).__new__(type(self))
+        reader.__dict__.update(self.__dict__)
+        reader._become_reader()
+        reader._hold(_open_reader(origin))
+        return reader
+
+    def _become_reader(self) -> None:
+        self.__dict__.pop("_parents", None)
+        self._handle, self._address = ffi.NULL, 0
+        self._variables, self._dtypes = dict(self._variables), dict(self._dtypes)
+        self._arrays, self._receivers = {}, {}
 
     @property
     def rank(self) -> int:
@@ -86,7 +142,7 @@ class Opened(Freed):
 
         Views of `local` stay valid.
         """
-        handle = ffi.new("dds_store_t *", self._handle)
+        handle = ffi.new("dds_store_t *", self.__dict__.get("_handle", ffi.NULL))
         self._handle, self._address = ffi.NULL, 0
         self._variables.clear()
         code = lib.dds_free(handle)
@@ -96,12 +152,12 @@ class Opened(Freed):
         check(code)
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
+        if self.__dict__.get("_handle"):
             warnings.warn(f"{self!r} was never freed", ResourceWarning, source=self, stacklevel=2)
             self.free()
 
     def __repr__(self) -> str:
-        if not self._handle:
+        if not self.__dict__.get("_handle", "_parents" in self.__dict__):
             return f"<freed pyddstore.{type(self).__name__}>"
         return f"<pyddstore.{type(self).__name__} rank {self._rank} of {self._size}>"
 
@@ -118,3 +174,23 @@ class Opened(Freed):
         text = ffi.new("char[]", 1024)
         check(lib.dds_path(self._handle, rank, text, 1024))
         return to_text(text)
+
+
+_stores: "weakref.WeakSet[Opened]" = weakref.WeakSet()
+_reopening = threading.Lock()
+
+
+def _open_reader(origin: Any) -> Any:
+    reader = ffi.new("dds_store_t *")
+    check(lib.dds_fork_reader(origin, reader))
+    return reader[0]
+
+
+def _in_child() -> None:
+    global _reopening
+    _reopening = threading.Lock()  # a thread of the parent may have held the other
+    for store in list(_stores):
+        store._leave_to_parent()
+
+
+os.register_at_fork(after_in_child=_in_child)

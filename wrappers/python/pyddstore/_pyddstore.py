@@ -67,7 +67,7 @@ class PyDDStore(PyDDShards):
 
     def __del__(self) -> None:
         # Programs leave stores to the collector, and to free one involves no other rank.
-        if getattr(self, "_handle", None):
+        if self.__dict__.get("_handle"):
             self.free()
 
     def get(self, name: str, arr: Any, start: int = 0) -> None:

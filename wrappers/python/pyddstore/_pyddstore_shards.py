@@ -67,6 +67,18 @@ class PyDDShards(Opened):
             if ours is not None:
                 ours.free()
 
+    def _leave_to_parent(self) -> None:
+        super()._leave_to_parent()
+        self._together = False  # the others do not call with a child
+        self._count_lock = threading.Lock()
+
+    def _become_reader(self) -> None:
+        super()._become_reader()
+        self._together = False
+        self._registered = {}
+        self._count_lock = threading.Lock()
+        self._gets, self._get_seconds = 0, 0.0
+
     def init(self, name: str, nrows: int, disp: int, itemsize: int = 1) -> None:
         """Add variable `name`, zeroed, to be filled by `update`.  Collective.
 
