@@ -53,6 +53,7 @@ FAULTS = [  # check, file, what stands there, what shall stand there
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_NODE Pq", ".It Ev DDSTORE_NODES Pq"),
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_SHM Pq 0 or 1", ".It Ev DDSTORE_SHM Pq yes"),
     ("environment", "man/dds_init.3", ".Ev DDSTORE_TIMEOUT_S", ".Ev DDSTORE_TIMEOUT"),
+    ("environment", "man/ddstore.7", ".It Ev FABRIC_IFACE Pq", ".It Ev FABRIC_FACE Pq"),
     ("options", "man/ddstore-bench.1", ".It Fl -json", ".It Fl -jason"),
     ("options", "man/ddstore-info.1", ".It Fl -json", ".It Fl -jason"),
 ]
