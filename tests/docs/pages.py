@@ -152,6 +152,9 @@ def environment():
 
 
 def tool_options(tool):
-    """The long options that ddstore-TOOL --help explains."""
+    """The long options that the --help of a tool of ours explains."""
+    if tool == "cpu_nic_map":
+        text = (ROOT / "wrappers/python/cpu_nic_map/_cli.py").read_text(encoding="utf-8")
+        return set(re.findall(r'"--([a-z-]+)"', text))
     text = (ROOT / f"tools/{tool}/options.cpp").read_text(encoding="utf-8")
     return set(re.findall(r"^  --([a-z-]+)", text, flags=re.M))
