@@ -37,6 +37,10 @@ constexpr auto table = std::to_array<Variable>({
      "longest single read over a wire; longer ones are split"},
     {"DDSTORE_ALLTOALL_MAX_BYTES", Kind::integer, 4096, kGibi, "bytes, 4096 to 1073741824", "2097152",
      "most that a rank gets in a round of dds_get_batch_all between nodes; the same on all ranks"},
+    {"DDSTORE_NIC_MAP", Kind::text, 1, 65'535, "a map such as hsn0=0-15;hsn1=16-31, at most 65535 bytes", "",
+     "which network interface is near which CPUs, instead of what /sys says"},
+    {"FABRIC_IFACE", Kind::text, 1, 63, "a network interface, 1 to 63 printable bytes", "",
+     "network interface to use, instead of the nearest; before DDSTORE_NIC_MAP"},
 #if DDS_TESTING
     {"DDSTORE_FAILPOINT", Kind::text, 1, 4095, "name:action[:nth],...: see base/failpoint.hpp", "",
      "what goes wrong, and where"},

@@ -147,11 +147,14 @@ def environment():
     """{variable: what it takes} of the table in src/base/env.cpp, without those for tests."""
     text = (ROOT / "src/base/env.cpp").read_text(encoding="utf-8")
     text = re.sub(r"^#if DDS_TESTING$.*?^#endif$", "", text, flags=re.S | re.M)
-    rows = re.findall(r'\{\s*"(DDSTORE_\w+)",[^"]*((?:"[^"]*"\s*)+),', text)
+    rows = re.findall(r'\{\s*"([A-Z_]+)",[^"]*((?:"[^"]*"\s*)+),', text)
     return {name: "".join(re.findall(r'"([^"]*)"', takes)) for name, takes in rows}
 
 
 def tool_options(tool):
-    """The long options that ddstore-TOOL --help explains."""
+    """The long options that the --help of a tool of ours explains."""
+    if tool == "cpu_nic_map":
+        text = (ROOT / "wrappers/python/cpu_nic_map/_cli.py").read_text(encoding="utf-8")
+        return set(re.findall(r'"--([a-z-]+)"', text))
     text = (ROOT / f"tools/{tool}/options.cpp").read_text(encoding="utf-8")
     return set(re.findall(r"^  --([a-z-]+)", text, flags=re.M))

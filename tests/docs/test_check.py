@@ -15,6 +15,7 @@ SOURCES = [
     "src/base/env.cpp",
     "tools/bench/options.cpp",
     "tools/info/options.cpp",
+    "wrappers/python/cpu_nic_map/_cli.py",
 ]
 FAULTS = [  # check, file, what stands there, what shall stand there
     ("prototypes", "man/dds_get.3", '"size_t out_bytes"', '"int out_bytes"'),
@@ -53,6 +54,8 @@ FAULTS = [  # check, file, what stands there, what shall stand there
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_NODE Pq", ".It Ev DDSTORE_NODES Pq"),
     ("environment", "man/ddstore.7", ".It Ev DDSTORE_SHM Pq 0 or 1", ".It Ev DDSTORE_SHM Pq yes"),
     ("environment", "man/dds_init.3", ".Ev DDSTORE_TIMEOUT_S", ".Ev DDSTORE_TIMEOUT"),
+    ("environment", "man/ddstore.7", ".It Ev FABRIC_IFACE Pq", ".It Ev FABRIC_FACE Pq"),
+    ("options", "man/cpu_nic_map.1", ".It Fl -env", ".It Fl -envy"),
     ("options", "man/ddstore-bench.1", ".It Fl -json", ".It Fl -jason"),
     ("options", "man/ddstore-info.1", ".It Fl -json", ".It Fl -jason"),
 ]

@@ -89,6 +89,20 @@ def test_limits_are_those_of_the_process(info):
     assert told["nofile"]["hard"] == ("unlimited" if hard == resource.RLIM_INFINITY else hard)
 
 
+def test_interfaces_are_the_kernels(info):
+    told = tool.facts([info])["network"]
+    for name in next(os.walk("/sys/class/net"))[1]:
+        virtual = not os.path.exists(f"/sys/class/net/{name}/device")
+        assert told[name]["kind"] == "other" or not virtual
+    chosen = tool.facts([info], FABRIC_IFACE="lo")["network"]["chosen"]
+    assert chosen == {"net": "lo", "device": None, "why": "FABRIC_IFACE"}
+    chosen = tool.facts([info], FABRIC_IFACE="hsn99")["network"]["chosen"]
+    assert chosen["net"] == told["chosen"]["net"]
+    assert chosen["why"].startswith("FABRIC_IFACE: hsn99 is not here; ")
+    cpus = ",".join(map(str, os.sched_getaffinity(0)))
+    assert tool.facts([info], DDSTORE_NIC_MAP=f"lo={cpus}")["network"]["chosen"]["net"] == "lo"
+
+
 def test_memory_is_the_kernels(info):
     with open("/proc/meminfo") as file:
         total = next(int(line.split()[1]) for line in file if line.startswith("MemTotal"))

@@ -4,7 +4,8 @@ import json
 import os
 import subprocess
 
-SECTIONS = ["library", "environment", "node", "processor", "memory", "limits", "mpi", "ranks"]
+SECTIONS = ["library", "environment", "node", "processor", "memory", "limits"]
+SECTIONS += ["network", "mpi", "ranks"]
 
 
 def environment(**given):

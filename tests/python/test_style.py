@@ -39,8 +39,9 @@ def test_ruff_has_nothing_to_say(arguments):
     assert told.returncode == 0, told.stdout + told.stderr
 
 
-def test_the_package_is_strictly_typed(tmp_path):
-    told = tool("mypy", "--strict", "--cache-dir", str(tmp_path), "-p", "pyddstore", cwd=tmp_path)
+@pytest.mark.parametrize("package", ["pyddstore", "cpu_nic_map"])
+def test_the_package_is_strictly_typed(tmp_path, package):
+    told = tool("mypy", "--strict", "--cache-dir", str(tmp_path), "-p", package, cwd=tmp_path)
     assert told.returncode == 0, told.stdout + told.stderr
 
 

@@ -7,18 +7,21 @@
 #include "base/env.hpp"
 #include "facts.hpp"
 #include "transport/gather.hpp"
+#include "transport/nic_map.hpp"
 
 namespace info {
 namespace {
 
 namespace env = dds::env;
 
-// Only the processor knows which kernels run here.
+// Only the processor knows which kernels run here; a map has a grammar.
 dds::Result<void> judge(const env::Variable& variable)
 {
     DDS_TRY(env::check(variable));
     if (strcmp(variable.name, "DDSTORE_KERNEL") == 0)
         return dds::gather_select(env::text(variable.name).value_or("auto"));
+    if (strcmp(variable.name, "DDSTORE_NIC_MAP") == 0)
+        DDS_TRY(dds::parse_nic_map(env::text(variable.name).value_or(""), variable.name));
     return {};
 }
 

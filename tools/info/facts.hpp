@@ -14,6 +14,7 @@ void tell_node(Sheet& sheet);
 void tell_processor(Sheet& sheet);
 void tell_memory(Sheet& sheet);
 void tell_limits(Sheet& sheet);
+void tell_network(Sheet& sheet);
 
 std::string host();
 std::string node();                     // its identity in digits

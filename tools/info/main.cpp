@@ -16,6 +16,7 @@ int main(int argc, char** argv)
     tell_processor(sheet);
     tell_memory(sheet);
     tell_limits(sheet);
+    tell_network(sheet);
     const Mpi mpi(sheet, options.mpi);
     const Ranks ranks(sheet, mpi);
 
