@@ -147,7 +147,7 @@ def environment():
     """{variable: what it takes} of the table in src/base/env.cpp, without those for tests."""
     text = (ROOT / "src/base/env.cpp").read_text(encoding="utf-8")
     text = re.sub(r"^#if DDS_TESTING$.*?^#endif$", "", text, flags=re.S | re.M)
-    rows = re.findall(r'\{\s*"(DDSTORE_\w+)",[^"]*((?:"[^"]*"\s*)+),', text)
+    rows = re.findall(r'\{\s*"((?:DDSTORE|FABRIC)_\w+)",[^"]*((?:"[^"]*"\s*)+),', text)
     return {name: "".join(re.findall(r'"([^"]*)"', takes)) for name, takes in rows}
 
 
