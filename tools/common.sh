@@ -48,6 +48,7 @@ missing_package() {
     cmocka) pkg-config --exists cmocka 2>/dev/null || echo libcmocka-dev ;;
     openmpi) command -v mpicc.openmpi >/dev/null || echo libopenmpi-dev openmpi-bin ;;
     mpich) command -v mpicc.mpich >/dev/null || echo libmpich-dev mpich ;;
+    fabric) pkg-config --exists libfabric 2>/dev/null || echo libfabric-dev ;;
     ip) of_system ip || echo iproute2 ;;
     slurm) of_system slurmctld && of_system slurmd && of_system srun || echo slurm-wlm ;;
     munge) of_system munged || echo munge ;;

@@ -94,6 +94,11 @@ std::string Dynlib::file_of(const void* address)
 
 void* Dynlib::find(const char* name) const { return dlsym(handle_, name); }
 
+void* Dynlib::find(const char* name, const char* version) const
+{
+    return dlvsym(handle_, name, version);
+}
+
 void* Dynlib::find_own(const char* name) const
 {
     void* at = dlsym(handle_, name);

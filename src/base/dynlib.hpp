@@ -24,7 +24,8 @@ public:
     Result<void*> symbol(const char* name) const;  // NOTFOUND names library and symbol
     void* find(const char* name) const;      // there or in what it is linked with; NULL: nowhere
     void* find_own(const char* name) const;  // there alone
-    void keep() { kept_ = true; }            // it has threads or exit handlers: never unload it
+    void* find(const char* name, const char* version) const;  // that version of it
+    void keep() { kept_ = true; }  // it has threads or exit handlers: never unload it
 
 private:
     explicit Dynlib(void* handle, std::string name);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr TransportRow kTransports[] = {
     {"shm", false, false, open_shm},    {"cma", false, false, open_cma},
-    {"mpi", true, true, open_mpi_wire},
+    {"mpi", true, true, open_mpi_wire}, {"fabric", true, false, open_fabric},
 #if DDS_TESTING
     {"fault", true, false, open_fault}, {"slow", true, false, open_slow},
 #endif

@@ -8,11 +8,15 @@
 
 namespace dds {
 
+struct FabricChoice;
+
 struct TransportConfig {
     Node* node;
     int rank;
     const char* argument;                  // what follows the name in DDSTORE_TEST_WIRE, or ""
     std::shared_ptr<Comm> comm = nullptr;  // for a wire that is the communicator's own
+    // For libfabric, as all ranks agreed; NULL: the best that works here, on this node alone.
+    const FabricChoice* fabric = nullptr;
 };
 
 struct TransportRow {
@@ -31,6 +35,7 @@ std::unique_ptr<Transport> unreachable(const char* why);
 Result<std::unique_ptr<Transport>> open_shm(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_cma(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_mpi_wire(const TransportConfig& config);
+Result<std::unique_ptr<Transport>> open_fabric(const TransportConfig& config);
 #if DDS_TESTING
 Result<std::unique_ptr<Transport>> open_fault(const TransportConfig& config);
 Result<std::unique_ptr<Transport>> open_slow(const TransportConfig& config);

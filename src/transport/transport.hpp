@@ -88,8 +88,20 @@ public:
     // collective calls.
     virtual bool patient() const { return false; }
 
+    // What others need to reach this rank, to be exchanged before the first attach(); then those of
+    // all, by rank, once.
+    virtual std::string address() const { return {}; }
+    virtual Result<void> meet(std::span<const std::string> addresses)
+    {
+        static_cast<void>(addresses);
+        return {};
+    }
+
     // Take what attach() will need, before the others rely on our coming to it.
     virtual Result<void> ready() { return {}; }
+
+    // The owner's again: nobody reads it any more.
+    virtual void unexpose(uint32_t segment) { static_cast<void>(segment); }
 
     // The readers' side, once a segment.
     struct Attach {

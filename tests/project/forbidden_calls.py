@@ -25,7 +25,7 @@ RULES = [
     (r"\bRTLD_(LAZY|GLOBAL)\b", (), "RTLD_NOW | RTLD_LOCAL"),
     (CALL.format("signal|sigaction|sigprocmask|alarm|setitimer"), (),
      "signals belong to the host"),
-    (CALL.format("pthread_sigmask"), ("node/", "comm/helper", "memory/"),
+    (CALL.format("pthread_sigmask"), ("node/", "comm/helper", "memory/", "transport/fabric_port"),
      "only around the start of the library's own threads"),
     (CALL.format("sleep|usleep|nanosleep|clock_nanosleep|clock_gettime|gettimeofday|time"),
      ("base/clock",), "time comes from base/clock alone"),
@@ -39,7 +39,8 @@ RULES = [
     (r'"/tmp|"/var/tmp|"/dev/shm', (), "no file with a fixed name where others may plant one"),
     (CALL.format("shm_open|shmget|mkstemp"), (), "no named shared memory: sealed memfds"),
     (r"\b(try|catch)\b(?=\s*[({])",
-     ("api/", "memory/fill", "node/watcher", "comm/helper", "store/contain"),
+     ("api/", "memory/fill", "node/watcher", "comm/helper", "store/contain",
+      "transport/fabric_port"),
      "exceptions end at the door, where a thread is started and where all ranks must hear of it"),
     (r"\bthrow\b", ("api/",), "what can fail returns Result<T>"),
 ]

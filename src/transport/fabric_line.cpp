@@ -1,0 +1,86 @@
+#include "transport/fabric_line.hpp"
+
+#include <algorithm>
+
+namespace dds {
+
+Result<std::unique_ptr<FabricContext::Line>> FabricContext::Line::open(FabricPort& port)
+{
+    const Fabric& library = port.library();
+    auto line = std::make_unique<Line>();
+    const size_t n = std::clamp<size_t>(port.info().tx_attr->size / 2, 1, kMost);
+    line->slots.resize(n);
+    for (size_t i = n; i-- > 0;)
+        line->free.push_back(static_cast<uint32_t>(i));
+    line->proofs.resize(n);
+
+    fi_av_attr of_vector{};
+    of_vector.type = FI_AV_TABLE;
+    fid_av* vector = nullptr;
+    if (const int code = fi_av_open(port.domain(), &of_vector, &vector, nullptr))
+        return library.error(code, "fi_av_open");
+    line->vector.reset(vector);
+    fi_cq_attr of_queue{};
+    of_queue.format = FI_CQ_FORMAT_CONTEXT;
+    of_queue.wait_obj = FI_WAIT_NONE;
+    of_queue.size = 2 * n;
+    fid_cq* queue = nullptr;
+    if (const int code = fi_cq_open(port.domain(), &of_queue, &queue, nullptr))
+        return library.error(code, "fi_cq_open");
+    line->queue.reset(queue);
+    fid_ep* endpoint = nullptr;
+    if (const int code =
+            fi_endpoint(port.domain(), const_cast<fi_info*>(&port.info()), &endpoint, nullptr))
+        return library.error(code, "fi_endpoint");
+    line->endpoint.reset(endpoint);
+    int code = fi_ep_bind(endpoint, &vector->fid, 0);
+    if (!code)
+        code = fi_ep_bind(endpoint, &queue->fid, FI_TRANSMIT | FI_RECV);
+    if (!code)
+        code = fi_enable(endpoint);
+    if (code)
+        return library.error(code, "fi_enable");
+    if (port.needs_local()) {
+        DDS_LET(local, port.land(std::as_writable_bytes(std::span(line->proofs)), endpoint));
+        line->proofs_local = std::move(local);
+    }
+    return line;
+}
+
+int FabricContext::Line::close()
+{
+    const int code = fi_close(&endpoint->fid);
+    if (code == 0)
+        endpoint.release();
+    return code;
+}
+
+Result<fi_addr_t> FabricContext::Line::address_of(const FabricPort& port, const FabricPeer& peer)
+{
+    if (peer.number >= addresses.size())
+        addresses.resize(peer.number + 1, FI_ADDR_NOTAVAIL);
+    fi_addr_t& address = addresses[peer.number];
+    if (address == FI_ADDR_NOTAVAIL) {
+        const int n = fi_av_insert(vector.get(), peer.address.data(), 1, &address, 0, nullptr);
+        if (n != 1) {
+            address = FI_ADDR_NOTAVAIL;
+            return port.library().error(n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert");
+        }
+    }
+    return address;
+}
+
+Result<void> FabricContext::Line::make_stage(FabricPort& port)
+{
+    if (!stage.empty())
+        return {};
+    std::vector<std::byte> memory(slots.size() * kStage);
+    if (port.needs_local()) {
+        DDS_LET(local, port.land(memory, endpoint.get()));
+        stage_local = std::move(local);
+    }
+    stage = std::move(memory);
+    return {};
+}
+
+}  // namespace dds

@@ -1,0 +1,39 @@
+// The objects of libfabric behind a context, and the slots of what is under way: made and closed as
+// one, so that a late completion never finds the slot of a later read.
+#pragma once
+
+#include "transport/fabric_context.hpp"
+
+namespace dds {
+
+struct FabricContext::Line {
+    static constexpr size_t kMost = 128;                // reads under way
+    static constexpr size_t kStage = size_t{64} << 10;  // of each, where it lands in our memory
+
+    static Result<std::unique_ptr<Line>> open(FabricPort& port);
+    int close();  // of the endpoint: after 0 nothing lands any more
+
+    Result<fi_addr_t> address_of(const FabricPort& port, const FabricPeer& peer);
+    Result<void> make_stage(FabricPort& port);
+    std::byte* stage_of(uint32_t slot) { return stage.data() + slot * kStage; }
+
+    struct Slot {
+        fi_context2 context;             // the provider's, while a read is under way
+        FabricFlight* flight = nullptr;  // NULL: free
+        uint32_t lane = 0;
+        bool proof = false;
+        FabricPiece piece{};
+    };
+
+    std::vector<Slot> slots;
+    std::vector<uint32_t> free;
+    std::vector<Arenas::Header> proofs;  // where they land, one a slot
+    std::vector<std::byte> stage;
+    FabricRegion proofs_local, stage_local;
+    std::vector<fi_addr_t> addresses;  // by FabricPeer::number
+    Fid<fid_av> vector;
+    Fid<fid_cq> queue;
+    Fid<fid_ep> endpoint;  // closed first
+};
+
+}  // namespace dds

@@ -1,0 +1,304 @@
+// Reads over libfabric between processes, with each provider that is here.
+#include <arpa/inet.h>
+
+#include "fabric_world.hpp"
+
+namespace {
+
+using namespace unit;
+
+Error runs_of_many_lengths(const Reader& reader)
+{
+    std::vector<std::byte> out(kRows, std::byte{0xee});
+    Batch batch;
+    uint64_t from = 3, to = 0;
+    const uint64_t mib = uint64_t{1} << 20;
+    for (const uint64_t bytes : {uint64_t{0}, uint64_t{1}, uint64_t{64}, uint64_t{4096}, mib + 3,
+                                 uint64_t{0}, 9 * mib + 5, uint64_t{3}, 8 * mib, uint64_t{0}}) {
+        batch.runs.push_back(reader.run(0, from, out.data() + to, bytes));
+        from += bytes + 4099;
+        to += bytes;
+    }
+    const Error error = reader.read(batch);
+    if (error.code)
+        return error;
+    for (const Run& run : batch.runs) {
+        EXPECT(run.code == DDS_SUCCESS);
+        EXPECT(
+            Reader::right(0, run.from.offset - reader.board.owners[0].offset, run.to, run.bytes));
+    }
+    for (uint64_t i = to; i < out.size(); i++)
+        EXPECT(out[i] == std::byte{0xee});
+    return kFine;
+}
+
+void runs_of_any_length_arrive_whole(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        assert_all(
+            with_owners(provider, 1,
+                        [](Reader& reader, Shared&) { return runs_of_many_lengths(reader); }),
+            DDS_SUCCESS);
+    });
+}
+
+void rows_may_land_in_library_memory_first(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        assert_all(with_owners(
+                       provider, 1,
+                       [](Reader& reader, Shared&) -> Error {
+                           const Error error = runs_of_many_lengths(reader);
+                           dds_stats_t stats{};
+                           reader.wire->tell(stats);
+                           EXPECT(error.code || stats.staged_bytes > uint64_t{17} << 20);
+                           return error;
+                       },
+                       true),
+                   DDS_SUCCESS);
+    });
+}
+
+Error many_rows(const Reader& reader, int owners, int n, unsigned seed)
+{
+    std::vector<std::byte> out(static_cast<size_t>(n) * 512);
+    Batch batch;
+    for (int owner = 0; owner < owners; owner++)
+        for (int i = owner; i < n; i += owners) {
+            seed = seed * 1664525 + 1013904223;
+            batch.runs.push_back(reader.run(owner, seed % (kRows - 512),
+                                            out.data() + static_cast<size_t>(i) * 512,
+                                            1 + (seed >> 9) % 512));
+        }
+    const Error error = reader.read(batch);
+    if (error.code)
+        return error;
+    for (const Run& run : batch.runs) {
+        const int owner = static_cast<int>(run.from.peer) - 1;
+        EXPECT(Reader::right(owner, run.from.offset - reader.board.owners[owner].offset, run.to,
+                             run.bytes));
+    }
+    return kFine;
+}
+
+void more_rows_than_the_window_come_from_two_owners(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        assert_all(
+            with_owners(provider, 2,
+                        [](Reader& reader, Shared&) { return many_rows(reader, 2, 3000, 7); }),
+            DDS_SUCCESS);
+    });
+}
+
+void several_threads_read_at_once(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 2, [](Reader& reader, Shared&) -> Error {
+            // More threads than contexts: some share one.
+            for (const Outcome& outcome : in_threads(6, [&](int rank) -> Error {
+                     for (int i = 0; i < 20; i++)
+                         if (Error error =
+                                 many_rows(reader, 2, 200, static_cast<unsigned>(rank + i));
+                             error.code)
+                             return error;
+                     return kFine;
+                 }))
+                if (outcome.code)
+                    return {outcome.code, -1, outcome.text};
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+// Nine batches on four contexts, three of them given up: the others are asked for again.
+void a_batch_that_is_given_up_takes_no_other_with_it(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [](Reader& reader, Shared&) -> Error {
+            constexpr size_t kEach = size_t{2} << 20;
+            std::vector<std::vector<std::byte>> out(9, std::vector<std::byte>(kEach));
+            std::vector<Batch> batches(9);
+            for (size_t i = 0; i < 9; i++) {
+                for (size_t at = 0; at < kEach; at += 4096)
+                    batches[i].runs.push_back(reader.run(0, i * kEach + at, &out[i][at], 4096));
+                EXPECT(reader.wire->post(batches[i]));
+            }
+            for (size_t i = 0; i < 9; i += 3) {
+                reader.wire->abandon(batches[i]);
+                out[i].assign(kEach, std::byte{0xdd});
+            }
+            for (bool all = false; !all;) {
+                all = true;
+                for (size_t i = 0; i < 9; i++)
+                    all = (i % 3 == 0 || reader.wire->progress(batches[i])) && all;
+            }
+            for (size_t i = 0; i < 9; i++) {
+                EXPECT(i % 3 == 0 || batches[i].error.code == DDS_SUCCESS);
+                EXPECT(i % 3 == 0 || Reader::right(0, i * kEach, out[i].data(), kEach));
+                EXPECT(i % 3 != 0 || out[i] == std::vector<std::byte>(kEach, std::byte{0xdd}));
+            }
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+// What its threads, but for the test's own, had of a processor.  Ticks are counted by sampling, and a
+// thread that wakes for a microsecond is charged a whole one by chance.
+int64_t worked(pid_t pid)
+{
+    const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
+    DIR* dir = opendir(tasks.c_str());
+    int64_t sum = 0;
+    while (const dirent* entry = readdir(dir)) {
+        if (entry->d_name[0] == '.' || std::to_string(pid) == entry->d_name)
+            continue;
+        FILE* file = fopen((tasks + "/" + entry->d_name + "/schedstat").c_str(), "r");
+        int64_t ns = 0;
+        if (file && fscanf(file, "%ld", &ns) == 1)
+            sum += ns;
+        if (file)
+            fclose(file);
+    }
+    closedir(dir);
+    return sum;
+}
+
+void an_idle_owner_takes_no_processor(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [](Reader& reader, Shared& board) -> Error {
+            std::byte row[64];
+            EXPECT(reader.read(0, 0, row, sizeof row).code == DDS_SUCCESS);
+            clock::sleep(100 * clock::kMillisecond);
+            const int64_t before = worked(board.owners[0].pid);
+            EXPECT(before > 0);
+            clock::sleep(2 * clock::kSecond);
+            const int64_t took = worked(board.owners[0].pid) - before;
+            if (took > 5 * clock::kMillisecond)
+                return wrong(std::to_string(took) + " ns in 2 s");
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+// The child reads nothing over what it inherited, and opens its own; neither disturbs the parent.
+void a_child_gets_its_own(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [&](Reader& reader, Shared& board) -> Error {
+            std::vector<std::byte> out(5000);
+            EXPECT(reader.read(0, 1, out.data(), out.size()).code == DDS_SUCCESS);
+            Batch under_way;
+            under_way.runs.push_back(reader.run(0, 9, out.data(), out.size()));
+            EXPECT(reader.wire->post(under_way));
+            const auto child = in_processes(1, [&](int) -> Error {
+                std::vector<std::byte> mine(5000);
+                EXPECT(reader.read(0, 1, mine.data(), mine.size()).code == DDS_ERR_FORKED);
+                EXPECT(reader.wire->progress(under_way) || under_way.error.code);
+                EXPECT(under_way.done());
+                {
+                    // Not a Reader's end: that would send the owner away.
+                    auto* fresh = new Reader(board, choice_of(provider));
+                    EXPECT(many_rows(*fresh, 1, 300, 5).code == DDS_SUCCESS);
+                    fresh->wire.reset();
+                    leave_to_parent(fresh);
+                }
+                reader.wire.reset();
+                return kFine;
+            });
+            if (child[0].code)
+                return {child[0].code, -1, child[0].text};
+            while (!reader.wire->progress(under_way)) {}
+            EXPECT(under_way.error.code == DDS_SUCCESS);
+            EXPECT(Reader::right(0, 9, out.data(), out.size()));
+            return many_rows(reader, 1, 300, 6);
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+// Ranks of one node listen on the loopback interface alone.
+void ranks_of_one_node_are_seen_by_nobody_else(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = in_processes(1, [&](int) -> Error {
+            const auto wire = open_wire(choice_of(provider), 0);
+            const std::string address = wire->address();
+            sockaddr_in own{};
+            EXPECT(address.size() == sizeof own);
+            memcpy(&own, address.data(), sizeof own);
+            EXPECT(own.sin_addr.s_addr == htonl(INADDR_LOOPBACK) && own.sin_port != 0);
+            // All that this process's network has listening at that port.
+            FILE* table = fopen("/proc/self/net/tcp", "r");
+            char line[512];
+            int seen = 0;
+            while (table && fgets(line, sizeof line, table)) {
+                unsigned ip = 0, port = 0, state = 0;
+                if (sscanf(line, " %*d: %x:%x %*x:%*x %x", &ip, &port, &state) != 3 ||
+                    state != 0x0a || port != ntohs(own.sin_port))
+                    continue;
+                seen++;
+                EXPECT(ip == htonl(INADDR_LOOPBACK));
+            }
+            fclose(table);
+            EXPECT(seen == 1);
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+void every_exposed_segment_has_a_key_of_its_own(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = in_processes(1, [&](int) -> Error {
+            const auto wire = open_wire(choice_of(provider), 0);
+            std::vector<std::byte> memory(4096);
+            std::vector<uint64_t> keys;
+            for (uint32_t i = 0; i < 100; i++) {
+                Key key;
+                EXPECT(wire->expose(i, std::span<const std::byte>(memory), key));
+                FabricKey inside;
+                memcpy(&inside, key.bytes.data(), sizeof inside);
+                EXPECT(inside.key != 0 && inside.base == 0);
+                for (const uint64_t other : keys)
+                    EXPECT(other != inside.key);
+                keys.push_back(inside.key);
+            }
+            dds_stats_t stats{};
+            wire->tell(stats);
+            EXPECT(stats.keys == 100);
+            for (uint32_t i = 0; i < 100; i++)
+                wire->unexpose(i);
+            dds_stats_t after{};
+            wire->tell(after);
+            EXPECT(after.keys == 0);
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+}  // namespace
+
+int main()
+{
+    if (providers().empty())
+        return 77;
+    const CMUnitTest tests[] = {
+        cmocka_unit_test(runs_of_any_length_arrive_whole),
+        cmocka_unit_test(rows_may_land_in_library_memory_first),
+        cmocka_unit_test(more_rows_than_the_window_come_from_two_owners),
+        cmocka_unit_test(several_threads_read_at_once),
+        cmocka_unit_test(a_batch_that_is_given_up_takes_no_other_with_it),
+        cmocka_unit_test(an_idle_owner_takes_no_processor),
+        cmocka_unit_test(a_child_gets_its_own),
+        cmocka_unit_test(ranks_of_one_node_are_seen_by_nobody_else),
+        cmocka_unit_test(every_exposed_segment_has_a_key_of_its_own),
+    };
+    return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
