@@ -211,14 +211,15 @@ typedef struct dds_options_s {
     int32_t collective_timeout_ms; /* of collectives; 0: DDSTORE_COLLECTIVE_TIMEOUT_S */
     int32_t reserved;              /* 0 */
     const char *handshake_dir;     /* NULL in this release */
-    const char *nic_map;           /* NULL in this release */
+    const char *nic_map;           /* methods 1, 2: instead of DDSTORE_NIC_MAP */
     const char *const *hints;      /* "key=value" strings, NULL-terminated */
 } dds_options_t;
 #define DDS_OPTIONS_INIT { (uint32_t)sizeof(dds_options_t), 0, 0, 0, 0, 0, NULL, NULL, NULL }
 
 /* Open a store over the ranks of `comm`, which may be freed afterwards.  Ranks of one node share
- * memory whatever the method; with those of other nodes `comm` must be one of MPI, else this is
- * DDS_ERR_UNSUPPORTED.  Collective.  Deadline: collective. */
+ * memory whatever the method; those of other nodes are read over MPI in method 0, where `comm` must
+ * be one of MPI, and over libfabric in method 1, else this is DDS_ERR_UNSUPPORTED.  Collective.
+ * Deadline: collective. */
 DDS_API int dds_init(dds_comm_t comm, const dds_options_t *options, dds_store_t *store);
 
 /* Open a store that reads the variables that `store` has now, and nothing else: in a forked child,

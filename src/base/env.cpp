@@ -34,8 +34,6 @@ constexpr auto table = std::to_array<Variable>({
      "0: refuse communicators of MPI and never look for an MPI"},
     {"DDSTORE_FABRIC", Kind::text, 1, 47, "hsn, cxi or a provider of libfabric, 1 to 47 printable bytes", "the best that works",
      "what libfabric reads with; hsn: tcp;ofi_rxm"},
-    {"FABRIC_IFACE", Kind::text, 1, 255, "an interface, 1 to 255 printable bytes", "by the host's name",
-     "network interface of libfabric"},
     {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "0", "1: count reads for dds_profile"},
     {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776", "1073741824",
      "longest single read over a wire; longer ones are split"},

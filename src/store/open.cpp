@@ -1,17 +1,18 @@
 // dds_init: the ranks tell each other what they are, those of a node meet, and all agree whether the
 // store stands.
 #include <algorithm>
-#include <climits>
 #include <cstring>
+#include <optional>
 
 #include "base/clock.hpp"
 #include "base/env.hpp"
 #include "base/failpoint.hpp"
 #include "comm/mpi.hpp"
+#include "store/opening.hpp"
 #include "store/request.hpp"
 #include "store/store.hpp"
-#include "store/watch.hpp"
 #include "transport/mpi_windows.hpp"
+#include "transport/nic.hpp"
 
 namespace dds {
 namespace {
@@ -22,27 +23,20 @@ constexpr int64_t kLastWords = 10'000;  // ms to hear why the others failed
 // What goes round first: of the same size in every version, so that versions can tell each other.
 struct InitCard {
     uint32_t magic, protocol;
-    int32_t code, rank;
+    Verdict<192> verdict;
     int32_t method;
     int32_t shares;  // whether this rank maps the others' memory (DDSTORE_SHM)
     int64_t max_exchange;
-    char text[192];
     std::array<StoreId, 8> left;  // freed stores whose windows may go now, ascending, then zeros
     NodeCard node;
 };
 constexpr uint32_t kMagic = 0x53534444;  // "DDSS"
 
 struct EndCard {
-    int32_t code, rank;
-    char text[376];
+    Verdict<376> verdict;
+    uint32_t address_bytes = 0;  // where a wire reads this rank
+    char address[256] = "";
 };
-
-void write_text(const Error& error, std::span<char> text)
-{
-    const size_t n = std::min(error.text.size(), text.size() - 1);
-    memcpy(text.data(), error.text.data(), n);
-    text[n] = '\0';
-}
 
 Result<int64_t> deadline_ms(const char* variable, int64_t seconds)
 {
@@ -67,8 +61,10 @@ Result<StoreOptions> read_options(const dds_options_t& given)
         return fail(DDS_ERR_UNSUPPORTED,
                     "readers from other jobs (method 2, handshake_dir) are not in "
                     "this release");
-    if (given.nic_map)
-        return fail(DDS_ERR_UNSUPPORTED, "nic_map: this release has no wire; leave it NULL");
+    if (given.nic_map) {
+        DDS_TRY(parse_nic_map(given.nic_map, "nic_map"));
+        options.nic_map = given.nic_map;
+    }
     if (given.hints && given.hints[0])
         return fail(DDS_ERR_ARG, "hint \"%.64s\" is not known", given.hints[0]);
     options.method = given.method;
@@ -85,25 +81,6 @@ Result<StoreOptions> read_options(const dds_options_t& given)
     DDS_LET(share, env::flag("DDSTORE_SHM"));
     options.share = share.value_or(true);
     return options;
-}
-
-// The first rank that failed decides for all; one that only lost a peer tells no cause, so it does
-// where there is no other.
-template <class Card>
-Result<void> first_failure(std::span<const Card> cards, int own, const Result<void>& mine)
-{
-    const auto failed = [](const Card& card) { return card.code != DDS_SUCCESS; };
-    const auto caused = [&](const Card& card) { return failed(card) && card.code != DDS_ERR_PEER; };
-    auto card = std::find_if(cards.begin(), cards.end(), caused);
-    if (card == cards.end())
-        card = std::find_if(cards.begin(), cards.end(), failed);
-    if (card == cards.end())
-        return {};
-    const int rank = static_cast<int>(card - cards.begin());
-    if (rank == own)
-        return mine.error();
-    return fail_rank(card->code, card->rank >= 0 ? card->rank : rank, "rank %d in dds_init: %.*s",
-                     rank, static_cast<int>(sizeof card->text), card->text);
 }
 
 Result<void> compare(std::span<const InitCard> cards)
@@ -138,44 +115,18 @@ Result<void> free_left(Comm& comm, std::span<const InitCard> cards)
     return {};
 }
 
-// Whether some rank of the store reads another's rows neither in its own memory nor mapped, and does
-// so over MPI.
-bool wired(std::span<const InitCard> cards)
+bool one_node(std::span<const InitCard> cards)
 {
-    if (cards.size() == 1 || cards[0].method != DDS_METHOD_MPI)
-        return false;
-    return std::any_of(cards.begin(), cards.end(), [&](const InitCard& card) {
-        return !card.shares || !same_node(card.node, cards[0].node);
-    });
+    return std::all_of(cards.begin(), cards.end(),
+                       [&](const InitCard& card) { return same_node(card.node, cards[0].node); });
 }
 
-template <class Card>
-Result<std::vector<Card>> exchange(Comm& comm, const Card& mine, int64_t timeout_ms,
-                                   const Node* node)
+// Whether some rank of the store reads another's rows neither in its own memory nor mapped.
+bool wired(std::span<const InitCard> cards)
 {
-    std::vector<Card> all(static_cast<size_t>(comm.size()));
-    DDS_LET(operation,
-            comm.start_allgather(std::as_bytes(std::span(&mine, 1)),
-                                 std::as_writable_bytes(std::span(all)),
-                                 static_cast<int>(std::min<int64_t>(timeout_ms, INT_MAX))));
-    WatchNode watched(*operation, node, "dds_init ended");
-    DDS_LET(waited,
-            wait(watched, {.timeout_ms = timeout_ms, .park_max_ns = 20 * clock::kMillisecond}));
-    if (waited == Waited::interrupted)
-        return fail(DDS_ERR_INTERRUPTED, "interrupted in dds_init");
-    if (waited == Waited::timeout) {
-        const std::vector<int> missing = comm.missing();
-        if (missing.empty())  // MPI does not tell
-            return fail(DDS_ERR_TIMEOUT,
-                        "rank %d waited %lld ms for another rank to come to dds_init", comm.rank(),
-                        static_cast<long long>(timeout_ms));
-        const int rank = missing.front();
-        return fail_rank(DDS_ERR_TIMEOUT, rank,
-                         "rank %d: rank %d did not come to dds_init within "
-                         "%lld ms",
-                         comm.rank(), rank, static_cast<long long>(timeout_ms));
-    }
-    return all;
+    return cards.size() > 1 &&
+           !(one_node(cards) && std::all_of(cards.begin(), cards.end(),
+                                            [](const InitCard& card) { return card.shares; }));
 }
 
 }  // namespace
@@ -195,19 +146,13 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
 
     InitCard card{kMagic,
                   kProtocol,
-                  DDS_SUCCESS,
-                  -1,
+                  {},
                   given.method,
                   options && options->share,
                   options ? options->max_exchange : 0,
                   {},
-                  {},
                   {}};
-    if (!mine) {
-        card.code = mine.error().code;
-        card.rank = mine.error().rank;
-        write_text(mine.error(), card.text);
-    }
+    card.verdict.tell(mine);
     if (prepared)
         card.node = prepared->card;
     if (comm->mpi()) {
@@ -221,6 +166,12 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     DDS_TRY(first_failure<InitCard>(cards, rank, mine));
     DDS_TRY(compare(cards));
     DDS_TRY(free_left(*comm, cards));
+    std::optional<FabricOffer> fabric;
+    FabricWish wish = FabricWish::of_environment(one_node(cards));
+    if (wired(cards) && given.method != DDS_METHOD_MPI) {
+        DDS_LET(agreed, agree_on_fabric(*comm, wish, patience));
+        fabric = agreed;
+    }
     store->options_ = *options;
     store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
 
@@ -239,7 +190,17 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         }
         DDS_FAILPOINT("init.meet");
         DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
-        DDS_LET(router, Router::open(*node, store->comm_, store->options_.share, wired(cards)));
+        RouterConfig config{*node, store->comm_, store->options_.share, wired(cards), {}};
+        if (fabric) {
+            const auto here = std::find(node->ranks().begin(), node->ranks().end(), rank);
+            DDS_LET(nic, near_nic(store->options_.nic_map,
+                                  static_cast<int>(here - node->ranks().begin())));
+            wish.near_net = nic.net;
+            wish.near_device = nic.device;
+            DDS_LET(choice, fabric_choose(*fabric, wish));
+            config.fabric = std::move(choice);
+        }
+        DDS_LET(router, Router::open(config));
         store->router_ = std::move(router);
         uint64_t incarnation = 0;
         if (!clock::random(&incarnation, sizeof incarnation))
@@ -248,7 +209,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         memcpy(id, node->store_id().data(), sizeof id);
         store->arenas_ = std::make_unique<Arenas>(id, incarnation);
         // A rank that waits at the page does not serve a wire that needs it.
-        if (store->router_->collective())
+        if (store->router_->collective() || !one_node(cards))
             store->assembly_ = std::make_unique<Assembly>(*store->comm_, *node);
         store->agreement_ =
             store->assembly_
@@ -263,11 +224,11 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         prepared->door.reset();
     }
 
-    EndCard end{DDS_SUCCESS, -1, {}};
-    if (!mine) {
-        end.code = mine.error().code;
-        end.rank = mine.error().rank;
-        write_text(mine.error(), end.text);
+    EndCard end;
+    end.verdict.tell(mine);
+    if (Transport* wire = mine ? store->router_->wire() : nullptr) {
+        const std::string address = wire->address();
+        end.address_bytes = static_cast<uint32_t>(address.copy(end.address, sizeof end.address));
     }
     // A rank that failed has no need of the others, but for the cause.  It does not watch them either:
     // one whose door it found closed may have failed, too, and be about to tell why.
@@ -277,6 +238,12 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     if (!ends)
         return mine ? ends.error() : mine.error();
     DDS_TRY(first_failure<EndCard>(*ends, rank, mine));
+    if (Transport* wire = store->router_->wire()) {
+        std::vector<std::string> addresses;
+        for (const EndCard& each : *ends)
+            addresses.emplace_back(each.address, each.address_bytes);
+        DDS_TRY(wire->meet(addresses));
+    }
     return store;
 }
 

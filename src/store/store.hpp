@@ -27,6 +27,7 @@ struct StoreOptions {
     int64_t max_read = 0;      // bytes a wire reads at once
     int64_t max_exchange = 0;  // bytes a rank gets in a round of a collective read
     bool profile = false;
+    std::string nic_map;
     bool share = true;  // map the memory of ranks of this node
 };
 

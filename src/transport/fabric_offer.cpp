@@ -135,7 +135,12 @@ Result<FabricChoice> fabric_choose(const FabricOffer& agreed, const FabricWish& 
     if (fitting.empty())
         return fail(DDS_ERR_UNSUPPORTED, "libfabric's provider %s is not here any more",
                     agreed.provider);
-    const FabricEntry& entry = *nearest(fitting, wish.one_node);
+    const auto near = std::ranges::find_if(fitting, [&](const FabricEntry* entry) {
+        return wish.interface.empty() && !wish.one_node &&
+               ((!wish.near_net.empty() && entry->is(wish.near_net)) ||
+                (!wish.near_device.empty() && entry->is(wish.near_device)));
+    });
+    const FabricEntry& entry = near == fitting.end() ? *nearest(fitting, wish.one_node) : **near;
     if (!wish.provider.empty() && provider_of(wish.provider) != agreed.provider)
         say_once(said_provider, "DDSTORE_FABRIC", wish.provider, agreed.provider);
     if (!wish.interface.empty() && !entry.is(wish.interface))

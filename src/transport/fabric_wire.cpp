@@ -15,12 +15,16 @@ Error forked(int rank)
                 rank);
 }
 
+// Around every change of what a forked child looks at, of any wire; and around the fork.
+ForkSafeMutex changes;
+
 }  // namespace
 
 std::atomic<uint64_t> FabricWire::quarantined_{0};
 
-FabricWire::FabricWire(const TransportConfig& config, std::shared_ptr<FabricPort> port, bool stage)
-    : node_(config.node), rank_(config.rank), stage_(stage), port_(std::move(port))
+FabricWire::FabricWire(const TransportConfig& config, FabricChoice choice,
+                       std::shared_ptr<FabricPort> port)
+    : node_(config.node), rank_(config.rank), choice_(std::move(choice)), port_(std::move(port))
 {
 }
 
@@ -69,7 +73,7 @@ Result<void> FabricWire::meet(std::span<const std::string> addresses)
     std::vector<FabricPeer*> peers;
     for (const std::string& address : addresses)
         peers.push_back(address.empty() ? nullptr : &port_->peer(address));
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(changes, mutex_);
     peers_ = std::move(peers);
     return {};
 }
@@ -88,7 +92,7 @@ Result<void> FabricWire::attach(std::span<const Attach> segments, int64_t)
                              "rank %u registered %llu of the %llu bytes of its segment %u",
                              segment.peer, static_cast<unsigned long long>(place->key.bytes),
                              static_cast<unsigned long long>(segment.bytes), segment.segment);
-        const std::lock_guard lock(mutex_);
+        const std::scoped_lock lock(changes, mutex_);
         if (segment.peer >= peers_.size() || !peers_[segment.peer])
             return fail_rank(DDS_ERR_UNSUPPORTED, static_cast<int>(segment.peer),
                              "rank %u gave no address of libfabric", segment.peer);
@@ -105,7 +109,7 @@ bool FabricWire::attached(uint32_t peer, uint32_t segment) const
 
 void FabricWire::detach(uint32_t peer, uint32_t segment)
 {
-    const std::lock_guard lock(mutex_);
+    const std::scoped_lock lock(changes, mutex_);
     places_.erase(where(peer, segment));
 }
 
@@ -132,6 +136,20 @@ void FabricWire::tell(dds_stats_t& stats) const
     stats.quarantined_bytes += quarantined_;
 }
 
+Result<std::unique_ptr<Transport>> FabricWire::in_child() const
+{
+    DDS_LET(port, FabricPort::get(choice_));
+    auto wire =
+        std::make_unique<FabricWire>(TransportConfig{nullptr, rank_, ""}, choice_, std::move(port));
+    for (const FabricPeer* peer : peers_)
+        wire->peers_.push_back(peer ? &wire->port_->peer(peer->address) : nullptr);
+    for (const auto& [where, place] : places_) {
+        auto& its = wire->places_[where] = std::make_shared<FabricPlace>();
+        its->key = place->key;
+    }
+    return std::unique_ptr<Transport>(std::move(wire));
+}
+
 void* FabricWire::local_of(const Run& run) const
 {
     auto at = locals_.upper_bound(run.to);
@@ -146,8 +164,8 @@ void* FabricWire::local_of(const Run& run) const
 // Where a destination must be registered: a batch goes straight to it, or all of it by way of ours.
 void FabricWire::find_local(FabricFlight& flight, const Batch& batch) const
 {
-    flight.stage = stage_;
-    if (stage_ || !port_->needs_local())
+    flight.stage = choice_.stage;
+    if (choice_.stage || !port_->needs_local())
         return;
     flight.local.reserve(batch.runs.size());
     for (const Run& run : batch.runs) {
@@ -274,7 +292,7 @@ Result<std::unique_ptr<Transport>> open_fabric(const TransportConfig& config)
     }
     DDS_LET(port, FabricPort::get(chosen));
     return std::unique_ptr<Transport>(
-        std::make_unique<FabricWire>(config, std::move(port), chosen.stage));
+        std::make_unique<FabricWire>(config, std::move(chosen), std::move(port)));
 }
 
 }  // namespace dds

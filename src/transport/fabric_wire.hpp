@@ -13,12 +13,15 @@ namespace dds {
 
 class FabricWire final : public Transport {
 public:
-    FabricWire(const TransportConfig& config, std::shared_ptr<FabricPort> port, bool stage);
+    FabricWire(const TransportConfig& config, FabricChoice choice,
+               std::shared_ptr<FabricPort> port);
     ~FabricWire() override;
 
     const char* name() const override { return "fabric"; }
     std::string words() const override { return "fabric " + port_->provider(); }
     int path() const override { return DDS_PATH_FABRIC; }
+    bool reads_own_memory() const override { return true; }
+    bool keyed() const override { return true; }
 
     Result<void> expose(uint32_t segment, const Block& block, Key& key) override;
     Result<void> expose(uint32_t segment, std::span<const std::byte> own, Key& key) override;
@@ -30,6 +33,7 @@ public:
     void detach(uint32_t peer, uint32_t segment) override;
     Result<void> register_local(std::span<std::byte> memory) override;
     void tell(dds_stats_t& stats) const override;
+    Result<std::unique_ptr<Transport>> in_child() const override;
 
     Result<void> post(Batch& batch) override;
     bool progress(Batch& batch) override;
@@ -60,7 +64,7 @@ private:
 
     const Node* node_;
     const int rank_;
-    const bool stage_;
+    const FabricChoice choice_;
     const std::shared_ptr<FabricPort> port_;
 
     mutable std::shared_mutex mutex_;  // of what follows: adds and drops against reads

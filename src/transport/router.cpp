@@ -34,12 +34,12 @@ std::string list(const std::vector<int>& ranks)
 
 }  // namespace
 
-Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> comm, bool share,
-                                             bool wired)
+Result<std::unique_ptr<Router>> Router::open(const RouterConfig& how)
 {
     auto router = std::make_unique<Router>();
+    const auto& [node, comm, share, wired, fabric] = how;
     const int rank = comm->rank();
-    const TransportConfig config{&node, rank, "", comm};
+    const TransportConfig config{&node, rank, "", comm, fabric ? &*fabric : nullptr};
     DDS_LET(shm, open_transport("shm", config));
     DDS_LET(cma, open_transport("cma", config));
     router->shared_ = std::move(shm);
@@ -49,9 +49,12 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> c
     router->wire_ = std::move(wire);
 #endif
     const bool everywhere = router->wire_ != nullptr;  // for tests, on the node too
-    if (wired && comm->mpi() && !everywhere) {
-        DDS_LET(mpi, open_transport("mpi", config));
-        router->wire_ = std::move(mpi);
+    if (const char* name = fabric                 ? "fabric"
+                           : wired && comm->mpi() ? "mpi"
+                                                  : nullptr;
+        name && !everywhere) {
+        DDS_LET(opened, open_transport(name, config));
+        router->wire_ = std::move(opened);
     }
     std::vector<int> unreachable;
     for (int peer = 0; peer < comm->size(); peer++) {
@@ -68,12 +71,13 @@ Result<std::unique_ptr<Router>> Router::open(Node& node, std::shared_ptr<Comm> c
         router->why_.push_back(!node.has(peer) ? "another node" : share ? "" : "DDSTORE_SHM=0");
     }
     if (!unreachable.empty())
-        return fail_rank(DDS_ERR_UNSUPPORTED, unreachable.front(),
-                         "rank %d cannot reach rank%s %s (%s): open the store with method 0 on a "
-                         "communicator of MPI (dds_comm_mpi), or put all ranks on one node%s",
-                         rank, unreachable.size() > 1 ? "s" : "", list(unreachable).c_str(),
-                         router->why_[static_cast<size_t>(unreachable.front())].c_str(),
-                         share ? "" : " and unset DDSTORE_SHM");
+        return fail_rank(
+            DDS_ERR_UNSUPPORTED, unreachable.front(),
+            "rank %d cannot reach rank%s %s (%s): open the store with method 1, or on a "
+            "communicator of MPI (dds_comm_mpi), or put all ranks on one node%s",
+            rank, unreachable.size() > 1 ? "s" : "", list(unreachable).c_str(),
+            router->why_[static_cast<size_t>(unreachable.front())].c_str(),
+            share ? "" : " and unset DDSTORE_SHM");
     return router;
 }
 

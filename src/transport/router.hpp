@@ -1,20 +1,28 @@
 // Which way rows of each rank come: chosen once, when the store is opened, and readable in words.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "transport/fabric.hpp"
 #include "transport/registry.hpp"
 
 namespace dds {
 
 enum class Way : uint8_t { self, shared, wire, none };
 
+struct RouterConfig {
+    Node& node;
+    std::shared_ptr<Comm> comm;
+    bool share;  // map the memory of the node's other ranks
+    bool wired;  // some rank of the store needs a wire, so that all take part in it:
+    std::optional<FabricChoice> fabric;  // this, or the communicator's own
+};
+
 class Router {
 public:
-    // `share`: map the memory of the node's other ranks.  `wired`: some rank of the store needs a wire, so that all take part in
-    // it; the communicator's own, where it has one.  UNSUPPORTED names the ranks that nothing reaches.
-    static Result<std::unique_ptr<Router>> open(Node& node, std::shared_ptr<Comm> comm, bool share,
-                                                bool wired);
+    // UNSUPPORTED names the ranks that nothing reaches.
+    static Result<std::unique_ptr<Router>> open(const RouterConfig& config);
 
     // The same ways in a forked child.
     static Result<std::shared_ptr<Router>> in_child(const Router& parent);

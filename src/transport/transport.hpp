@@ -100,9 +100,6 @@ public:
     // Take what attach() will need, before the others rely on our coming to it.
     virtual Result<void> ready() { return {}; }
 
-    // The owner's again: nobody reads it any more.
-    virtual void unexpose(uint32_t segment) { static_cast<void>(segment); }
-
     // The readers' side, once a segment.
     struct Attach {
         uint32_t peer;

@@ -79,7 +79,10 @@ void meet(void) { ok(dds_comm_barrier(world)); }
 dds_store_t open_store(void)
 {
     dds_store_t opened = NULL;
-    ok(dds_init(world, NULL, &opened));
+    dds_options_t options = DDS_OPTIONS_INIT;
+    if (path_under_test() == DDS_PATH_FABRIC && !wire_under_test())
+        options.method = DDS_METHOD_FABRIC;
+    ok(dds_init(world, &options, &opened));
     assert_non_null(opened);
     return opened;
 }
@@ -254,7 +257,7 @@ int path_under_test(void)
         return DDS_PATH_CMA;
     if (strcmp(path_name(), "mpi") == 0)
         return DDS_PATH_MPI;
-    assert_true(wire_under_test());
+    assert_true(wire_under_test() || strcmp(path_name(), "fabric") == 0);
     return DDS_PATH_FABRIC;
 }
 

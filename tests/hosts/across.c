@@ -15,9 +15,10 @@ typedef struct ways_s {
 
 static int way_to(int rank)
 {
-    return rank == my_rank                     ? DDS_PATH_SELF
-           : host_of(rank) == host_of(my_rank) ? DDS_PATH_SHM
-                                               : DDS_PATH_MPI;
+    return rank == my_rank                        ? DDS_PATH_SELF
+           : host_of(rank) == host_of(my_rank)    ? DDS_PATH_SHM
+           : path_under_test() == DDS_PATH_FABRIC ? DDS_PATH_FABRIC
+                                                  : DDS_PATH_MPI;
 }
 
 static void expect_rows(ways_t *expected, const shards_t *shards, int64_t n, const int64_t *rows)
@@ -55,6 +56,7 @@ static void the_path_says_who_is_on_this_host(void **state)
         switch (way_to(rank)) {
         case DDS_PATH_SELF: assert_string_equal(text, "self"); break;
         case DDS_PATH_SHM: assert_string_equal(text, "shm"); break;
+        case DDS_PATH_FABRIC: assert_int_equal(strncmp(text, "fabric ", 7), 0); break;
         default: assert_int_equal(strncmp(text, "mpi", 3), 0);
         }
     }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Run a test program as the ranks of an MPI job across hosts of their own.
+"""Run a test program as the ranks of a job across hosts of their own.
 
-    run.py --mpi openmpi4|openmpi5|mpich5 [--hosts N] [--ranks N] [--timeout S] [--survivors N]
-           [--wheels FOLDER] -- PROGRAM ARGS
+    run.py --mpi openmpi4|openmpi5|mpich5|none [--hosts N] [--ranks N] [--timeout S]
+           [--survivors N] [--wheels FOLDER] -- PROGRAM ARGS
 
-Starts the hosts (hosts.py), the job with that MPI's own mpirun, ends all of it, and exits as mpirun
-did; 77 where the MPI or the hosts are not to be had.  The ranks fill the hosts one after another.
+Starts the hosts (hosts.py), the job with that MPI's own mpirun, or without any MPI, ends all of it,
+and exits as the job did; 77 where the MPI or the hosts are not to be had.  The ranks fill the hosts one after another.
 Those that still run after the time limit are shown before they are ended.
 
 The program finds the MPI's library in DDS_TEST_MPI, a folder that all ranks see in DDS_TEST_DIR,
@@ -42,7 +42,7 @@ def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--mpi", choices=list(MPIS), required=True)
+    parser.add_argument("--mpi", choices=[*MPIS, "none"], required=True)
     parser.add_argument("--hosts", type=int, default=2)
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds for the job")
@@ -91,9 +91,38 @@ def mpich_5(wheels):
 MPIS = {"openmpi4": open_mpi_4, "openmpi5": open_mpi_5, "mpich5": mpich_5}
 
 
-def environment(library):
+class Ranks:
+    """Ranks that nobody but us starts; they meet in a folder."""
+
+    def __init__(self, options, each):
+        start = [sys.executable, "-sSEB", str(HERE / "hosts.py"), "exec"]
+        self.running = []
+        self.code = 0
+        for rank in range(options.ranks):
+            names = {"DDS_TEST_RANK": str(rank), "DDS_TEST_SIZE": str(options.ranks)}
+            self.running.append(
+                subprocess.Popen(
+                    [*start, str(rank // each + 1), *options.program],
+                    stdin=subprocess.DEVNULL,
+                    env=os.environ | names,
+                )
+            )
+
+    def wait(self, seconds):
+        """As Popen's: their end, and the worst of their statuses."""
+        end = time.monotonic() + seconds
+        while self.running:
+            self.code = self.running[0].wait(max(0, end - time.monotonic())) or self.code
+            self.running.pop(0)
+        return self.code
+
+
+def environment():
     os.environ.pop("DDS_TEST_REPORT", None)  # MPI leaves threads and descriptors
     os.environ.setdefault("DDS_TEST_DIR", tempfile.gettempdir())
+
+
+def environment_of_mpi(library):
     os.environ |= {
         "DDS_TEST_MPI": library,
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -126,6 +155,8 @@ def judged(job, options):
         if options.survivors and len(found := survivors()) >= options.survivors:
             for file in found:
                 file.unlink()
+            # Where ranks without an MPI met: who is ended by us does not tidy up.
+            shutil.rmtree(pathlib.Path(os.environ["DDS_TEST_DIR"]) / "world", ignore_errors=True)
             return 0
         try:
             code = job.wait(0.1)
@@ -143,15 +174,19 @@ def judged(job, options):
 def main():
     options = arguments()
     spaces.end_with_parent()
-    found = MPIS[options.mpi](options.wheels)
-    if isinstance(found, str):
-        print(f"skipped: {found}")
-        return hosts.SKIP
-    command, library, slots = found
-    environment(library)
+    environment()
+    if options.mpi != "none":
+        found = MPIS[options.mpi](options.wheels)
+        if isinstance(found, str):
+            print(f"skipped: {found}")
+            return hosts.SKIP
+        command, library, slots = found
+        environment_of_mpi(library)
     each = -(-options.ranks // options.hosts)
 
     def body():
+        if options.mpi == "none":
+            return judged(Ranks(options, each), options)
         file = pathlib.Path("/run/hosts/hostfile")
         names = [network.name_of(number) for number in range(1, options.hosts + 1)]
         file.write_text("".join(f"{name}{slots}{each}\n" for name in names))

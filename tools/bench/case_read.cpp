@@ -3,6 +3,7 @@
 
 #include "cases.hpp"
 #include "limit_cma.hpp"
+#include "limit_fabric.hpp"
 #include "limit_gather.hpp"
 
 namespace bench {
@@ -83,7 +84,10 @@ void check_path(Rank& rank)
     dds_stats_t stats = DDS_STATS_INIT;
     must(dds_stats(rank.store, &stats), "dds_stats");
     const std::string& path = rank.options.path;
-    const int number = path == "cma" ? DDS_PATH_CMA : path == "mpi" ? DDS_PATH_MPI : DDS_PATH_SHM;
+    const int number = path == "cma"      ? DDS_PATH_CMA
+                       : path == "mpi"    ? DDS_PATH_MPI
+                       : path == "fabric" ? DDS_PATH_FABRIC
+                                          : DDS_PATH_SHM;
     if (rank.options.ranks > 1 && !stats.rows[number])
         die("no row came by --path %s", rank.options.path.c_str());
 }
@@ -94,18 +98,20 @@ Line read_rows(Rank& rank, size_t row, int64_t n)
 {
     Variable variable(rank, row);
     const bool cma = rank.options.path == "cma", mpi = rank.options.path == "mpi";
+    const auto fabric = rank.options.path == "fabric" ? FabricLimit::make(rank, variable) : nullptr;
     const auto window = mpi ? MpiWindow::make(mpi_shards(rank, variable)) : nullptr;
     const auto remotes = cma ? variable.remotes() : std::vector<Variable::Remote>();
     if (!rank.reads())
         return {};
     touch(rank, variable);
-    const auto sides = cma   ? remote_sides(rank, variable, remotes, n)
-                       : mpi ? window->sides(n)
-                             : gather_sides(rank, variable, n);
+    const auto sides = cma      ? remote_sides(rank, variable, remotes, n)
+                       : mpi    ? window->sides(n)
+                       : fabric ? fabric->sides(n)
+                                : gather_sides(rank, variable, n);
     Job job = make_job(variable, n, rank.options.seed + 7919 * static_cast<uint64_t>(rank.me));
     const Buffer out(out_bytes(job));
     job.out = out.data();
-    job.collective = job.served = mpi;
+    job.collective = job.served = mpi || fabric;
     const Line line = measure(rank.readers, rank.options, job, product_run(rank, row, n), sides);
     check_path(rank);
     return line;
@@ -116,11 +122,12 @@ Line read_threads(Rank& rank, size_t row, int64_t n)
     constexpr int kThreads = 2;
     Variable variable(rank, row);
     const bool mpi = rank.options.path == "mpi";
+    const auto fabric = rank.options.path == "fabric" ? FabricLimit::make(rank, variable) : nullptr;
     const auto window = mpi ? MpiWindow::make(mpi_shards(rank, variable)) : nullptr;
     if (rank.me != 0)
         return {};
     touch(rank, variable);
-    const auto gathers = mpi ? std::vector<Side>() : gather_sides(rank, variable, n);
+    const auto gathers = mpi || fabric ? std::vector<Side>() : gather_sides(rank, variable, n);
     const auto allowed = cores_at_start();
     const bool spin = allowed.size() >= kThreads;
     static Meeting meeting;
@@ -131,7 +138,7 @@ Line read_threads(Rank& rank, size_t row, int64_t n)
         Job job = make_job(variable, n, rank.options.seed + 7919 * static_cast<uint64_t>(me));
         const Buffer out(out_bytes(job));
         job.out = out.data();
-        const auto sides = mpi ? window->sides(n) : gathers;
+        const auto sides = mpi ? window->sides(n) : fabric ? fabric->sides(n) : gathers;
         lines[me] = measure(team, rank.options, job, product_run(rank, row, n), sides);
     };
     std::thread other(work, 1);

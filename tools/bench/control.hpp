@@ -11,6 +11,7 @@ namespace bench {
 
 struct Control {
     Meeting all, readers;
+    std::atomic<uint32_t> polls;  // readers whose targets shall poll (limit_fabric.cpp)
     char* channels() { return reinterpret_cast<char*>(this + 1); }
 };
 

@@ -35,6 +35,7 @@ What is read:
   --path shm            rows in the library's shared memory (the default)
   --path cma            rows in the callers' own memory (DDS_NOCOPY), read by process_vm_readv
   --path mpi            rows of this node read over MPI, as those of other nodes are (DDSTORE_SHM=0)
+  --path fabric         the same over libfabric (method 1)
 What the limit is:
   get, get_batch, threads   the best of a few dozen bare gathers for that size of row, from base
                             pointers of the very memory that the library reads: memcpy, loops of the
@@ -45,6 +46,8 @@ What the limit is:
   --path cma                process_vm_readv with the best number of rows a call
   --path mpi                MPI_Get and MPI_Win_flush of each target, or MPI_Rget and MPI_Waitall, on a
                             window over the same memory; get_batch_all: or the exchange
+  --path fabric             fi_read of the library's provider, with the best number under way, from targets
+                            that block in their queue or poll it
 
 Options:
   --mpi NAME        ranks of that MPI, openmpi or mpich, started by its mpirun (ranks of our own; where
@@ -173,6 +176,8 @@ void complete(Options& o)
         usage("--path cma is measured with --case get and get_batch");
     if (o.path == "mpi" && (o.what == "add" || o.what == "kernels"))
         usage("--path mpi is measured with --case get, get_batch, get_batch_all and threads");
+    if (o.path == "fabric" && o.what != "get" && o.what != "get_batch" && o.what != "threads")
+        usage("--path fabric is measured with --case get, get_batch and threads");
     const size_t most = static_cast<size_t>(INT32_MAX) / static_cast<size_t>(o.ranks);
     for (const size_t row : o.rows)
         if (o.path == "mpi" && row > most)
@@ -201,7 +206,7 @@ Options parse(int argc, char** argv)
             o.what = one_of("case", optarg,
                             {"get", "get_batch", "get_batch_all", "add", "threads", "kernels"});
             break;
-        case kPath: o.path = one_of("path", optarg, {"shm", "cma", "mpi"}); break;
+        case kPath: o.path = one_of("path", optarg, {"shm", "cma", "mpi", "fabric"}); break;
         case kHosts: o.hosts = static_cast<int>(number("hosts", optarg, 1, 16)); break;
         case kMpi: o.mpi = one_of("mpi", optarg, {"openmpi", "mpich"}); break;
         case kRanks: o.ranks = static_cast<int>(number("ranks", optarg, 1, kMostRanks)); break;

@@ -73,7 +73,7 @@ bool under_mpi(const Options& options) { return !options.library.empty(); }
 void open_comm(Rank& rank)
 {
     const Options& options = rank.options;
-    if (options.path == "mpi")
+    if (options.path == "mpi" || options.path == "fabric")
         setenv("DDSTORE_SHM", "0", 1);
     if (under_mpi(options))
         must(dds_comm_mpi(mpi_world()->comm, mpi_world()->comm_size, nullptr, &rank.comm),
@@ -103,19 +103,22 @@ void run_rank(const Options& options)
     pin({cores_at_start()[static_cast<size_t>(options.rank % here)]});
     // Beside two threads that read a rank only waits, but must not be in their way.
     const int running = options.what == "threads" && progress ? options.ranks + 1 : options.ranks;
-    Rank rank{
-        options,
-        control,
-        options.rank,
-        nullptr,
-        nullptr,
-        Team(control.all, options.rank, options.ranks, running <= here, progress),
-        Team(control.readers, options.rank, readers, readers <= here && running <= here, progress),
-        0};
+    // Threads serve what comes over libfabric: who waits leaves them the core.
+    const bool spin = running <= here && options.path != "fabric";
+    Rank rank{options,
+              control,
+              options.rank,
+              nullptr,
+              nullptr,
+              Team(control.all, options.rank, options.ranks, spin, progress),
+              Team(control.readers, options.rank, readers, readers <= here && spin, progress),
+              0};
     const Named& what = case_of(options.what);
     if (what.stored) {
         open_comm(rank);
-        must(dds_init(rank.comm, nullptr, &rank.store), "dds_init");
+        dds_options_t how = DDS_OPTIONS_INIT;
+        how.method = options.path == "fabric" ? DDS_METHOD_FABRIC : DDS_METHOD_MPI;
+        must(dds_init(rank.comm, &how, &rank.store), "dds_init");
     }
     measure_all(rank, what);
     rank.all.meet();
