@@ -121,7 +121,8 @@ Result<std::optional<Received>> receive(int fd, std::span<std::byte> message)
     header.msg_iov = &part;
     header.msg_iovlen = 1;
     header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    // Without the padding, in which a second descriptor would find room and stay open.
+    header.msg_controllen = CMSG_LEN(sizeof(int));
     const ssize_t got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
         if (not_now(errno))
