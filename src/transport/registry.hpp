@@ -13,6 +13,7 @@ struct TransportConfig {
     int rank;
     const char* argument;                  // what follows the name in DDSTORE_TEST_WIRE, or ""
     std::shared_ptr<Comm> comm = nullptr;  // for a wire that is the communicator's own
+    SegmentSource* source = nullptr;       // of a store that only reads, which has no node
 };
 
 struct TransportRow {

@@ -11,7 +11,10 @@ namespace dds {
 
 class Shm : public Transport {
 public:
-    explicit Shm(const TransportConfig& config) : node_(config.node) {}
+    explicit Shm(const TransportConfig& config)
+        : node_(config.node), source_(config.source ? config.source : config.node)
+    {
+    }
 
     const char* name() const override { return "shm"; }
     int path() const override { return DDS_PATH_SHM; }
@@ -34,7 +37,8 @@ private:
         return static_cast<uint64_t>(peer) << 32 | segment;
     }
 
-    Node* node_;
+    Node* node_;  // NULL in a store that only reads
+    SegmentSource* source_;
     mutable std::shared_mutex mutex_;  // of maps_: adds and drops against wires that look up
     std::unordered_map<uint64_t, Segment> maps_;
 };
