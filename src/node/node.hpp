@@ -13,6 +13,7 @@
 #include "node/control.hpp"
 #include "node/identity.hpp"
 #include "node/socket.hpp"
+#include "node/source.hpp"
 
 namespace dds {
 
@@ -31,7 +32,7 @@ inline bool same_node(const NodeCard& a, const NodeCard& b)
     return a.node == b.node && a.uid == b.uid;
 }
 
-class Node {
+class Node final : public SegmentSource {
 public:
     // Before the exchange of cards: our card, and the door we listen at.
     struct Prepared {
@@ -46,7 +47,7 @@ public:
     // one, the others notice, and the object keeps what it has till the end: its connections closing
     // would look like a death.
     Result<void> meet(Prepared prepared, std::span<const NodeCard> cards, int64_t timeout_ms);
-    ~Node();
+    ~Node() override;
 
     // Others no longer wait for us.
     void leave();
@@ -77,15 +78,8 @@ public:
     // will.
     void show(uint32_t id, const Segment& segment, bool once, std::shared_ptr<const void> keep);
     void withdraw(uint32_t id);  // what of it is not out yet
-    // Move descriptors until ours are out and the segments that are awaited are in, each put where
-    // it goes as it comes; PEER where a rank is gone.  TIMEOUT names the rank that was waited for.
-    struct Awaited {
-        int rank;
-        uint32_t id;
-        size_t bytes;
-        Segment* to;
-    };
-    Result<void> settle(std::span<const Awaited> awaited, int64_t timeout_ms);
+    // Until our own descriptors are out, too.
+    Result<void> settle(std::span<const Awaited> awaited, int64_t timeout_ms) override;
 
 private:
     struct Peer;

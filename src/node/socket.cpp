@@ -1,12 +1,14 @@
 #include "node/socket.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <cerrno>
 #include <cstring>
 
 #include "base/clock.hpp"
+#include "base/failpoint.hpp"
 
 namespace dds::socket {
 namespace {
@@ -31,10 +33,35 @@ struct Address {
         }
         bytes = static_cast<socklen_t>(at - reinterpret_cast<char*>(&un));
     }
+    Address(int directory, const std::string& name)
+    {
+        if (name.empty() || name.find('/') != std::string::npos)
+            return;
+        un.sun_family = AF_UNIX;
+        const int length = snprintf(un.sun_path, sizeof un.sun_path, "/proc/self/fd/%d/%s",
+                                    directory, name.c_str());
+        if (length > 0 && static_cast<size_t>(length) < sizeof un.sun_path)
+            bytes = sizeof un;
+    }
     const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&un); }
 };
 
 bool not_now(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+
+Result<std::optional<Fd>> connect_to(const Address& address)
+{
+    Fd fd(::socket(AF_UNIX, kType, 0));
+    if (!fd)
+        return fail_errno(errno, "socket");
+    if (::connect(fd.get(), address.get(), address.bytes) != 0) {
+        if (not_now(errno))
+            return std::optional<Fd>();
+        if (errno == ENOENT)
+            return fail(DDS_ERR_STALE, "there is no such socket");
+        return fail_errno(errno, "connect to a process of this node");
+    }
+    return std::optional<Fd>(std::move(fd));
+}
 
 }  // namespace
 
@@ -53,18 +80,45 @@ Result<Fd> listen(Name& name)
     return fd;
 }
 
-Result<std::optional<Fd>> connect(const Name& name)
+Result<std::optional<Fd>> connect(const Name& name) { return connect_to(Address(name)); }
+
+Result<Fd> listen_at(int directory, const std::string& name)
 {
+    const Address address(directory, name);
+    if (!address.bytes)
+        return fail(DDS_ERR_ARG,
+                    "\"%s\" cannot be the name of a socket: empty, with a / or too long",
+                    name.c_str());
     Fd fd(::socket(AF_UNIX, kType, 0));
     if (!fd)
         return fail_errno(errno, "socket");
-    const Address address(name);
-    if (::connect(fd.get(), address.get(), address.bytes) != 0) {
-        if (not_now(errno))
-            return std::optional<Fd>();
-        return fail_errno(errno, "connect to a process of this node");
+    if (bind(fd.get(), address.get(), address.bytes) != 0)
+        return fail_errno(errno, "bind of socket %s (does the file system take sockets?)",
+                          name.c_str());
+    const auto listening = [&]() -> Result<void> {
+        DDS_FAILPOINT("node.socket.bind");
+        // Nobody gets in before listen(), whatever mode the umask has left.
+        if (fchmodat(directory, name.c_str(), 0600, 0) != 0)
+            return fail_errno(errno, "cannot set the mode of socket %s", name.c_str());
+        if (::listen(fd.get(), kBacklog) != 0)
+            return fail_errno(errno, "listen");
+        return {};
+    }();
+    if (!listening) {
+        unlinkat(directory, name.c_str(), 0);
+        return listening.error();
     }
-    return std::optional<Fd>(std::move(fd));
+    return fd;
+}
+
+Result<std::optional<Fd>> connect_at(int directory, const std::string& name)
+{
+    const Address address(directory, name);
+    if (!address.bytes)
+        return fail(DDS_ERR_ARG,
+                    "\"%s\" cannot be the name of a socket: empty, with a / or too long",
+                    name.c_str());
+    return connect_to(address);
 }
 
 Result<std::optional<Fd>> accept(int listener)
@@ -84,7 +138,8 @@ Result<int> check_peer(int fd)
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &bytes) != 0)
         return fail_errno(errno, "SO_PEERCRED");
     if (who.uid != geteuid())
-        return fail(DDS_ERR_PERM, "a process of user %u asked for memory of user %u",
+        return fail(DDS_ERR_PERM,
+                    "the process at the other end is of user %u, and only user %u shares",
                     static_cast<unsigned>(who.uid), static_cast<unsigned>(geteuid()));
     return static_cast<int>(who.pid);
 }
@@ -121,7 +176,8 @@ Result<std::optional<Received>> receive(int fd, std::span<std::byte> message)
     header.msg_iov = &part;
     header.msg_iovlen = 1;
     header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    // Without the padding, in which a second descriptor would find room and stay open.
+    header.msg_controllen = CMSG_LEN(sizeof(int));
     const ssize_t got = recvmsg(fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (got < 0) {
         if (not_now(errno))

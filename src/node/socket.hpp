@@ -1,5 +1,6 @@
-// Abstract SEQPACKET sockets between processes of one node: they carry descriptors, and their end
-// tells that the peer is gone.  Nothing blocks; no name is left behind.
+// SEQPACKET sockets between processes of one node: they carry descriptors, and their end tells that
+// the peer is gone.  Nothing blocks.  Abstract ones leave no name behind; those in a directory are for
+// processes that only share files, and are removed by name.
 #pragma once
 
 #include <array>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
@@ -19,6 +21,10 @@ Result<Fd> listen(Name& name);
 // Connected, or not yet (the listener's queue is full).
 Result<std::optional<Fd>> connect(const Name& name);
 Result<std::optional<Fd>> accept(int listener);
+// The same by a name in an open directory, whose own path may be longer than an address.  Mode 0600.
+// STALE where there is no such name.
+Result<Fd> listen_at(int directory, const std::string& name);
+Result<std::optional<Fd>> connect_at(int directory, const std::string& name);
 // PERM unless the process at the other end is of the same user; its pid as seen from here.
 Result<int> check_peer(int fd);
 

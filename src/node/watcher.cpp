@@ -6,13 +6,16 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 #include <system_error>
 #include <thread>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/fork.hpp"
 
@@ -31,7 +34,9 @@ std::weak_ptr<Watcher>& current()
 // was forgotten is not taken for one of the next connection that gets the same descriptor.
 struct Watched {
     uint32_t number;
-    std::shared_ptr<Liveness> peer;
+    std::shared_ptr<Liveness> peer;  // one of the two
+    std::shared_ptr<Service> service;
+    int64_t due = Service::kNever;
 };
 using WatchedByFd = std::map<int, Watched>;
 WatchedByFd& watched()
@@ -50,8 +55,12 @@ uint64_t name_of(int fd, uint32_t number)
 // unseen.  It closes them, and leaves the parent's objects, which it cannot use, as they are.
 [[maybe_unused]] const bool registered = [] {
     at_fork_in_child([] {
-        for (const auto& [fd, peer] : watched())
-            close(fd);
+        for (const auto& [fd, what] : watched()) {
+            if (what.service)
+                what.service->close();
+            else
+                close(fd);
+        }
         leave_to_parent(new WatchedByFd(std::move(watched())));
         watched().clear();
         leave_to_parent(new std::weak_ptr<Watcher>(std::move(current())));
@@ -59,6 +68,15 @@ uint64_t name_of(int fd, uint32_t number)
     });
     return true;
 }();
+
+void attend(Watched& watched)
+{
+    try {
+        watched.due = watched.service->serve();
+    } catch (const std::bad_alloc&) {
+        watched.due = clock::now() + clock::kSecond;
+    }
+}
 
 }  // namespace
 
@@ -69,8 +87,8 @@ struct Watcher::State {
     void run()
     {
         epoll_event events[64];
-        for (;;) {
-            const int n = epoll_wait(epoll.get(), events, 64, -1);
+        for (int64_t due = Service::kNever;;) {
+            const int n = epoll_wait(epoll.get(), events, 64, until(due));
             if (n < 0 && errno != EINTR)
                 return;
             const std::lock_guard lock(mutex);
@@ -82,10 +100,39 @@ struct Watcher::State {
                 const auto known = watched().find(fd);
                 if (known == watched().end() || name_of(fd, known->second.number) != name)
                     continue;
+                if (known->second.service) {
+                    attend(known->second);
+                    continue;
+                }
                 epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
                 known->second.peer->dead.store(true, std::memory_order_release);
             }
+            due = attend_to_those_due();
         }
+    }
+
+private:
+    static int until(int64_t due)
+    {
+        if (due == Service::kNever)
+            return -1;
+        constexpr int64_t kMost = 60 * clock::kSecond;
+        const int64_t left = std::clamp<int64_t>(due - clock::now(), 0, kMost);
+        return static_cast<int>((left + clock::kMillisecond - 1) / clock::kMillisecond);
+    }
+
+    static int64_t attend_to_those_due()
+    {
+        int64_t next = Service::kNever, now = 0;
+        for (auto& [fd, what] : watched()) {
+            if (what.due == Service::kNever)
+                continue;
+            now = now ? now : clock::now();
+            if (what.due <= now)
+                attend(what);
+            next = std::min(next, what.due);
+        }
+        return next;
     }
 };
 
@@ -130,13 +177,14 @@ Watcher::~Watcher()
     state_->thread.join();
 }
 
-Result<void> Watcher::watch(int fd, std::shared_ptr<Liveness> peer)
+Result<void> Watcher::add(int fd, uint32_t events, std::shared_ptr<Liveness> peer,
+                          std::shared_ptr<Service> service)
 {
     const std::lock_guard lock(mutex);
     if (++last_number == 0)
         last_number = 1;
-    watched()[fd] = {last_number, std::move(peer)};
-    epoll_event event{EPOLLRDHUP, {.u64 = name_of(fd, last_number)}};
+    watched()[fd] = {last_number, std::move(peer), std::move(service)};
+    epoll_event event{events, {.u64 = name_of(fd, last_number)}};
     if (epoll_ctl(state_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0) {
         watched().erase(fd);
         return fail_errno(errno, "epoll_ctl");
@@ -144,11 +192,32 @@ Result<void> Watcher::watch(int fd, std::shared_ptr<Liveness> peer)
     return {};
 }
 
+Result<void> Watcher::watch(int fd, std::shared_ptr<Liveness> peer)
+{
+    return add(fd, EPOLLRDHUP, std::move(peer), nullptr);
+}
+
+Result<void> Watcher::serve(int fd, std::shared_ptr<Service> service)
+{
+    return add(fd, EPOLLIN, nullptr, std::move(service));
+}
+
 void Watcher::forget(int fd)
 {
     const std::lock_guard lock(mutex);
     epoll_ctl(state_->epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
     watched().erase(fd);
+}
+
+void Watcher::retire(int fd)
+{
+    const std::lock_guard lock(mutex);
+    const auto known = watched().find(fd);
+    if (known == watched().end())
+        return;
+    epoll_ctl(state_->epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
+    known->second.service->close();
+    watched().erase(known);
 }
 
 }  // namespace dds

@@ -7,6 +7,8 @@ namespace dds {
 
 Result<void> Shm::expose(uint32_t segment, const Block& block, Key&)
 {
+    if (!node_)
+        return fail(DDS_ERR_UNSUPPORTED, "a store that only reads has no memory to show");
     node_->show(segment, block.arena->segment, block.arena->own, block.arena);
     return {};
 }
@@ -19,7 +21,7 @@ Result<void> Shm::expose(uint32_t, std::span<const std::byte>, Key&)
 Result<void> Shm::attach(std::span<const Attach> segments, int64_t timeout_ms)
 {
     // A descriptor comes once: its place is made before, and one that comes stays where another fails.
-    std::vector<Node::Awaited> awaited;
+    std::vector<SegmentSource::Awaited> awaited;
     {
         const std::lock_guard lock(mutex_);
         for (const Attach& segment : segments) {
@@ -30,7 +32,7 @@ Result<void> Shm::attach(std::span<const Attach> segments, int64_t timeout_ms)
                 {static_cast<int>(segment.peer), segment.segment, segment.bytes, map.get()});
         }
     }
-    return node_->settle(awaited, timeout_ms);
+    return source_->settle(awaited, timeout_ms);
 }
 
 bool Shm::attached(uint32_t peer, uint32_t segment) const

@@ -11,7 +11,10 @@ namespace dds {
 
 class Shm : public Transport {
 public:
-    explicit Shm(const TransportConfig& config) : node_(config.node) {}
+    explicit Shm(const TransportConfig& config)
+        : node_(config.node), source_(config.source ? config.source : config.node)
+    {
+    }
 
     const char* name() const override { return "shm"; }
     int path() const override { return DDS_PATH_SHM; }
@@ -40,7 +43,8 @@ private:
 
     std::shared_ptr<Segment> map(uint32_t peer, uint32_t segment) const;
 
-    Node* node_;
+    Node* node_;  // NULL in a store that only reads
+    SegmentSource* source_;
     mutable std::shared_mutex mutex_;  // of maps_: adds and drops against wires that look up
     std::unordered_map<uint64_t, std::shared_ptr<Segment>> maps_;
 };
