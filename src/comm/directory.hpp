@@ -23,6 +23,7 @@ public:
     static Result<Directory> open(const std::string& path);
 
     const std::string& path() const { return path_; }
+    int fd() const { return fd_.get(); }  // for what is no file: sockets
     std::string in_words(const std::string& name) const { return path_ + "/" + name; }
 
     // A new file `name`, mode 0600, made of two pieces; it replaces one that is there.
