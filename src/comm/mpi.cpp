@@ -90,19 +90,20 @@ private:
     std::unique_ptr<F> flight_;
 };
 
-// MPI moves on only while it is called, for the other ranks, too: never away for long.
+// MPI moves on only while it is called, for the other ranks, too: never away for long, and looks often
+// between two naps, as MPICH serves one message of theirs in each.
 class Attentive : public Operation {
 public:
     void park(int64_t ns) override
     {
         if (parks_++ < kYields)
             sched_yield();
-        else
+        else if (parks_ % kLooks == 0)
             clock::sleep(std::min(ns, kNap));
     }
 
 private:
-    static constexpr int kYields = 200;
+    static constexpr int kYields = 200, kLooks = 32;
     static constexpr int64_t kNap = 200'000;
     int parks_ = 0;
 };

@@ -180,7 +180,6 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         nodes.push_back(each.node);
     auto& node = store->node_;
     node = Node::start(nodes, rank);
-    store->crowded_ = node->crowded();
     mine = [&]() -> Result<void> {
         // Of its own, so that what it does there need not be in step with others on the same; first,
         // while nothing can have failed that the others have not heard of.
@@ -190,6 +189,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         }
         DDS_FAILPOINT("init.meet");
         DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
+        store->crowded_ = node->crowded();
         RouterConfig config{*node, store->comm_, store->options_.share, wired(cards), {}};
         if (fabric) {
             const auto here = std::find(node->ranks().begin(), node->ranks().end(), rank);

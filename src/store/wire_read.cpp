@@ -228,16 +228,25 @@ void WireRead::time_out()
                  patient ? "DDSTORE_COLLECTIVE_TIMEOUT_S" : "DDSTORE_TIMEOUT_S"));
 }
 
+void WireRead::park(int64_t ns)
+{
+    constexpr int kLooks = 32;  // between two naps: some wires serve one message in each
+    if (!patient() || ++parks_ % kLooks == 0)
+        Operation::park(ns);
+}
+
 Result<void> WireRead::finish()
 {
     // A yield costs as much as a row of some wires, a nap as much as a batch, and where owners serve
-    // by such steps all of them wait for the one that naps.
+    // by such steps all of them wait for the one that naps.  Where they are more than the processors,
+    // naps are better: after a yield the system lets the others run on for long.
     constexpr int kSpins = 1000, kYields = 2000;
     constexpr int64_t kNap = 50'000;
+    const bool crowded = store_.crowded();
     Patience patience{.timeout_ms = patience_ms(), .stall = true};
-    patience.spins = store_.crowded() ? 0 : kSpins;
+    patience.spins = crowded ? 0 : kSpins;
     if (patient()) {
-        patience.yields = kYields;
+        patience.yields = crowded ? 0 : kYields;
         patience.park_max_ns = kNap;
     }
     DDS_LET(waited, wait(*this, patience));

@@ -27,6 +27,7 @@ public:
     ~WireRead() override;
 
     Result<Step> step() override;  // never fails: the end has the result
+    void park(int64_t ns) override;
     bool ended() const { return ended_; }
     // Rows that are not there get `why`, which tells where something may still land in `out`.
     void abandon(const Error& why);
@@ -62,6 +63,7 @@ private:
     std::vector<Part> parts_;
     Copied copied_;
     bool ended_ = false;
+    int parks_ = 0;
     Error error_{DDS_SUCCESS, -1, {}};
 };
 
