@@ -210,7 +210,7 @@ typedef struct dds_options_s {
     int32_t timeout_ms;            /* deadline of reads; 0: DDSTORE_TIMEOUT_S */
     int32_t collective_timeout_ms; /* of collectives; 0: DDSTORE_COLLECTIVE_TIMEOUT_S */
     int32_t reserved;              /* 0 */
-    const char *handshake_dir;     /* NULL in this release */
+    const char *handshake_dir;     /* method 2; NULL: DDSTORE_HANDSHAKE_DIR */
     const char *nic_map;           /* methods 1, 2: instead of DDSTORE_NIC_MAP */
     const char *const *hints;      /* "key=value" strings, NULL-terminated */
 } dds_options_t;
@@ -221,6 +221,13 @@ typedef struct dds_options_s {
  * be one of MPI, and over libfabric in method 1, else this is DDS_ERR_UNSUPPORTED.  Collective.
  * Deadline: collective. */
 DDS_API int dds_init(dds_comm_t comm, const dds_options_t *options, dds_store_t *store);
+
+/* Open a store that reads what a core job of `n_core` ranks, opened with method 2 in the directory
+ * `handshake_dir`, publishes there: on its node from shared memory, on others over libfabric.  Any
+ * number of jobs may, at any time, before the core job too; its rank is -1.  dds_join brings a variable
+ * in.  After the end of an owner of this node, reads are DDS_ERR_STALE.  Local. */
+DDS_API int dds_attach(const char *handshake_dir, int n_core, const dds_options_t *options,
+                       dds_store_t *store);
 
 /* Open a store that reads the variables that `store` has now, and nothing else: in a forked child,
  * where `store` is the parent's handle, or in the same process.  It has connections of its own.  In a
@@ -281,6 +288,20 @@ DDS_API int dds_local(dds_store_t store, const char *name, int64_t *nrows, void 
 
 /* Give one view of dds_local back; `data` may be NULL.  Needs no store.  Local. */
 DDS_API int dds_release_local(void *data);
+
+/* A reader of another job (dds_attach): wait until the core job publishes `name`, and read it from now
+ * on.  The first variable pins the reader to its job's run: another run is DDS_ERR_STALE.  Local.
+ * Deadline: DDSTORE_HANDSHAKE_TIMEOUT_S. */
+DDS_API int dds_join(dds_store_t store, const char *name);
+
+/* Method 2: tell readers that the variable is whole as of now, by a version higher than the last.
+ * Collective.  Deadline: collective. */
+DDS_API int dds_publish(dds_store_t store, const char *name, int64_t version);
+
+/* Wait until version `version` of the variable, or a later one, is published; `*seen`, or NULL, is the
+ * one that is.  `timeout_ms` 0: the deadline of reads.  Local. */
+DDS_API int dds_wait_version(dds_store_t store, const char *name, int64_t version, int timeout_ms,
+                             int64_t *seen);
 
 /* Remove the variable.  Waits for this rank's own readers.  Collective. */
 DDS_API int dds_drop(dds_store_t store, const char *name);

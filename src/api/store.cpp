@@ -132,6 +132,27 @@ int dds_init(dds_comm_t comm, const dds_options_t* options, dds_store_t* store)
     });
 }
 
+int dds_attach(const char* handshake_dir, int n_core, const dds_options_t* options,
+               dds_store_t* store)
+{
+    return guarded([&]() -> Result<void> {
+        if (!store)
+            return null_argument("store");
+        DDS_TRY(env::check());
+        DDS_TRY(gather_select(env::text("DDSTORE_KERNEL").value_or("auto")));
+        DDS_LET(given, read_struct(options, "dds_options_t"));
+        if (given.method != DDS_METHOD_MPI && given.method != DDS_METHOD_FILE)
+            return fail(DDS_ERR_ARG, "dds_attach is method 2, not %d", given.method);
+        given.method = DDS_METHOD_FILE;
+        if (handshake_dir)
+            given.handshake_dir = handshake_dir;
+        DDS_LET(opened, Store::attach(n_core, given));
+        DDS_LET(handle, hand_out(std::move(opened)));
+        *store = handle;
+        return {};
+    });
+}
+
 int dds_fork_reader(dds_store_t store, dds_store_t* reader)
 {
     return guarded([&]() -> Result<void> {

@@ -69,6 +69,32 @@ int dds_local(dds_store_t store, const char* name, int64_t* nrows, void** data)
     });
 }
 
+int dds_join(dds_store_t store, const char* name)
+{
+    return visiting(store, [&](Store& opened, const Visit&) { return opened.join(name); });
+}
+
+int dds_publish(dds_store_t store, const char* name, int64_t version)
+{
+    return visiting(store,
+                    [&](Store& opened, const Visit&) { return opened.publish(name, version); });
+}
+
+int dds_wait_version(dds_store_t store, const char* name, int64_t version, int timeout_ms,
+                     int64_t* seen)
+{
+    return visiting(store, [&](Store& opened, const Visit&) -> Result<void> {
+        if (timeout_ms < 0)
+            return fail(DDS_ERR_ARG, "timeout_ms is %d: give a positive one, or 0 for the default",
+                        timeout_ms);
+        int64_t found = 0;
+        DDS_TRY(opened.wait_version(name, version, timeout_ms, found));
+        if (seen)
+            *seen = found;
+        return {};
+    });
+}
+
 int dds_drop(dds_store_t store, const char* name)
 {
     return visiting(store, [&](Store& opened, const Visit& visit) {

@@ -23,6 +23,7 @@ public:
         std::string socket;  // Lobby::name()
         std::array<unsigned char, 16> store;
         uint64_t incarnation;
+        std::function<void()> at_end = nullptr;  // called in the watcher's thread, once
     };
     // PEER where the owner is dead or leaves, STALE where its socket is gone or is of another store
     // or run, VERSION, PERM where it is another user's, LIMIT where too many visit it.
@@ -42,7 +43,7 @@ private:
     class Calling;
     class Asking;
 
-    explicit Visitor(const Owner& owner) : owner_(owner) {}
+    explicit Visitor(const Owner& owner) : owner_(owner) { liveness_->then = owner.at_end; }
     Error failed(const Error& error) const;
 
     const Owner owner_;

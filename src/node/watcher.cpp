@@ -106,6 +106,8 @@ struct Watcher::State {
                 }
                 epoll_ctl(epoll.get(), EPOLL_CTL_DEL, fd, nullptr);
                 known->second.peer->dead.store(true, std::memory_order_release);
+                if (known->second.peer->then)
+                    known->second.peer->then();
             }
             due = attend_to_those_due();
         }

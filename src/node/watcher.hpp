@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "base/result.hpp"
@@ -14,6 +15,7 @@ namespace dds {
 // Shared with the watcher, which sets it.
 struct Liveness {
     std::atomic<bool> dead{false};
+    std::function<void()> then;  // called once in the watcher's thread; waits for nothing
 };
 
 // Work for the watcher's thread.  It is called with the watcher's lock held, which retire() and fork()

@@ -35,6 +35,8 @@ Result<void> Store::Adding::run()
             DDS_TRY(agreement.round(Op::expose, mine, {}, patience()));
         }
         mine = contain([&] { return reach(); });
+        if (mine)
+            mine = contain([&] { return publish(); });
         const auto attached = agreement.round(Op::attach, mine, bytes_of(reached_), patience());
         if (Transport* wire = store_.router_->collective(); wire && !attached)
             wire->spoil();
@@ -52,7 +54,7 @@ Result<void> Store::Adding::run()
     }
     for (const int rank : agreement.ranks())
         variable_->wired_somewhere |= agreement.card<Reached>(rank).wired != 0;
-    used_ = false;
+    used_ = published_ = false;
     store_.next_order_++;
     store_.table_.insert(std::move(variable_));
     return {};
@@ -134,6 +136,8 @@ void Store::hide(uint32_t segment)
 {
     if (Transport* wire = router_->wire())
         wire->unexpose(segment);
+    if (publisher_)
+        publisher_->hide(segment);
     keys_.erase(segment);
 }
 

@@ -8,6 +8,8 @@ namespace dds {
 
 Store::Adding::~Adding()
 {
+    if (published_)
+        store_.publisher_->remove(spec_.name);
     unuse();
     // An arena of its own goes with the variable that it was made for.
     if (variable_ && variable_->block.arena && variable_->block.arena->own) {
@@ -123,6 +125,8 @@ Result<void> Store::Adding::show()
     if (Transport* wire = router.wire();
         wire && !wire->keyed() && (router.has(Way::wire) || wire->collective()))
         DDS_TRY(wire->expose(block.arena->id, block, own_.wire_key));
+    if (store_.publisher_)
+        store_.publisher_->show(block.arena);
     store_.shown_.merge(shown);
     return {};
 }
@@ -186,6 +190,36 @@ Result<void> Store::Adding::reach()
     if (!reached_.refused)
         locate();
     reached_.wired = !variable_->mapped.whole;
+    return {};
+}
+
+// Rank 0 leaves word for readers of other jobs, which may come to it at once: all is in its place.
+Result<void> Store::Adding::publish()
+{
+    if (!store_.publisher_ || store_.rank() != 0 || reached_.refused)
+        return {};
+    const Variable& v = *variable_;
+    VariableRecord record;
+    record.name = v.name;
+    record.type = v.type;
+    record.flags = in_place_ ? v.flags : v.flags & ~static_cast<uint32_t>(DDS_NOCOPY);
+    record.itemsize = v.itemsize;
+    record.disp = v.disp;
+    record.shape = v.shape;
+    record.meta = v.meta;
+    record.rows = rows_;
+    for (size_t rank = 0; rank < placed_.size(); rank++) {
+        const Placed& placed = placed_[rank];
+        const auto* key = placed.wire_key.bytes.data();
+        if (placed.bytes)
+            record.segments.push_back({static_cast<uint32_t>(rank),
+                                       placed.segment,
+                                       placed.offset,
+                                       placed.bytes,
+                                       {key, key + placed.wire_key.used}});
+    }
+    DDS_TRY(store_.publisher_->put(std::move(record)));
+    published_ = true;
     return {};
 }
 

@@ -33,6 +33,7 @@ private:
     Result<void> place();
     Result<void> expose();
     Result<void> reach();
+    Result<void> publish();
     Result<void> give_key(const Block& block);
     Result<void> show();
     Transport& reader_of(int rank) const;
@@ -51,7 +52,8 @@ private:
     std::vector<Transport::Attach> together_;  // what all ranks attach at once
     std::shared_ptr<Variable> variable_;
     bool in_place_ = false;
-    bool used_ = false;  // uses_ counts it
+    bool used_ = false;       // uses_ counts it
+    bool published_ = false;  // readers of other jobs may have seen it
     Placed own_{};
     Reached reached_{};
 };

@@ -42,6 +42,8 @@ const char* op_name(Op op)
     case Op::place:
     case Op::expose:
     case Op::attach: return "dds_add or dds_create";
+    case Op::publish:
+    case Op::published: return "dds_publish";
     }
     return "another call";
 }

@@ -23,6 +23,8 @@ enum class Op : uint8_t {
     place,
     attach,
     expose,
+    publish,
+    published,
 };
 const char* op_name(Op op);
 

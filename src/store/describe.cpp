@@ -14,6 +14,8 @@ Result<std::shared_ptr<Variable>> Store::variable(const char* name) const
 {
     DDS_TRY(check_name(name));
     auto found = table_.share(name);
+    if (!found && stale())
+        return gone_stale(name);
     if (!found)
         return fail(DDS_ERR_NOTFOUND, "rank %d: there is no variable \"%s\"", rank(), name);
     return found;
@@ -89,6 +91,7 @@ Result<void> Store::info(const char* name, dds_info_t& info) const
     info.nrows = v->own_rows;
     info.itemsize = v->itemsize;
     info.meta_bytes = v->meta.size();
+    info.version = v->version.load(std::memory_order_acquire);
     return {};
 }
 

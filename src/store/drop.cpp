@@ -84,6 +84,8 @@ Result<void> Store::drop(const char* name, uint64_t token)
     // Every rank sees the same names, so the comparison needs no round.
     DDS_TRY(compare_names(*agreement_));
 
+    if (publisher_)
+        publisher_->remove(name);
     std::shared_ptr<Variable> variable = table_.remove(name);
     end_requests(variable.get(), "the variable was dropped");
     Result<void> done = wait_for_readers(name, token, collective_ms());

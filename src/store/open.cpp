@@ -7,7 +7,9 @@
 #include "base/clock.hpp"
 #include "base/env.hpp"
 #include "base/failpoint.hpp"
+#include "base/log.hpp"
 #include "comm/mpi.hpp"
+#include "store/attached.hpp"
 #include "store/opening.hpp"
 #include "store/request.hpp"
 #include "store/store.hpp"
@@ -36,51 +38,36 @@ struct EndCard {
     Verdict<376> verdict;
     uint32_t address_bytes = 0;  // where a wire reads this rank
     char address[256] = "";
+    // Where readers of other jobs ask for this rank's memory, and its incarnation.
+    uint32_t socket_bytes = 0;
+    char socket[CoreRecord::kMostSocket] = "";
+    uint64_t incarnation = 0;
 };
 
-Result<int64_t> deadline_ms(const char* variable, int64_t seconds)
-{
-    DDS_LET(set, env::integer(variable));
-    return set.value_or(seconds) * 1000;
-}
+// Of method 2: whether rank 0 has left word for readers.
+struct PublishedCard {
+    Verdict<376> verdict;
+};
 
-Result<StoreOptions> read_options(const dds_options_t& given)
+CoreRecord core_record(std::span<const InitCard> cards, std::span<const EndCard> ends,
+                       const std::optional<FabricOffer>& fabric)
 {
-    StoreOptions options;
-    if (given.flags != 0)
-        return fail(DDS_ERR_ARG, "flags 0x%x: no flag of dds_options_t is known", given.flags);
-    if (given.reserved != 0)
-        return fail(DDS_ERR_ARG, "the reserved field of dds_options_t is %d, not 0",
-                    given.reserved);
-    if (given.timeout_ms < 0 || given.collective_timeout_ms < 0)
-        return fail(DDS_ERR_ARG, "a deadline of %d ms: give a positive one, or 0 for the default",
-                    std::min(given.timeout_ms, given.collective_timeout_ms));
-    if (given.method < DDS_METHOD_MPI || given.method > DDS_METHOD_FILE)
-        return fail(DDS_ERR_ARG, "method %d: it is 0 (MPI), 1 (fabric) or 2 (file)", given.method);
-    if (given.method == DDS_METHOD_FILE || given.handshake_dir)
-        return fail(DDS_ERR_UNSUPPORTED,
-                    "readers from other jobs (method 2, handshake_dir) are not in "
-                    "this release");
-    if (given.nic_map) {
-        DDS_TRY(parse_nic_map(given.nic_map, "nic_map"));
-        options.nic_map = given.nic_map;
+    CoreRecord core;
+    core.epoch = ends[0].incarnation;
+    if (fabric) {
+        core.provider = fabric->provider;
+        core.protocol = fabric->protocol;
+        core.address_format = fabric->addr_format;
     }
-    if (given.hints && given.hints[0])
-        return fail(DDS_ERR_ARG, "hint \"%.64s\" is not known", given.hints[0]);
-    options.method = given.method;
-    DDS_LET(read_ms, deadline_ms("DDSTORE_TIMEOUT_S", 30));
-    DDS_LET(collective_ms, deadline_ms("DDSTORE_COLLECTIVE_TIMEOUT_S", 1800));
-    options.read_ms = read_ms;
-    options.collective_ms = collective_ms;
-    DDS_LET(max_read, env::integer("DDSTORE_MAX_READ_BYTES"));
-    options.max_read = max_read.value_or(int64_t{1} << 30);
-    DDS_LET(max_exchange, env::integer("DDSTORE_ALLTOALL_MAX_BYTES"));
-    options.max_exchange = max_exchange.value_or(int64_t{2} << 20);
-    DDS_LET(profile, env::flag("DDSTORE_PROFILE"));
-    options.profile = profile.value_or(false);
-    DDS_LET(share, env::flag("DDSTORE_SHM"));
-    options.share = share.value_or(true);
-    return options;
+    for (size_t rank = 0; rank < cards.size(); rank++) {
+        CoreRecord::Rank& to = core.ranks.emplace_back();
+        to.node = cards[rank].node.node;
+        to.uid = cards[rank].node.uid;
+        to.incarnation = ends[rank].incarnation;
+        to.address.assign(ends[rank].address, ends[rank].address_bytes);
+        to.socket.assign(ends[rank].socket, ends[rank].socket_bytes);
+    }
+    return core;
 }
 
 Result<void> compare(std::span<const InitCard> cards)
@@ -167,10 +154,23 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
     DDS_TRY(compare(cards));
     DDS_TRY(free_left(*comm, cards));
     std::optional<FabricOffer> fabric;
-    FabricWish wish = FabricWish::of_environment(one_node(cards));
-    if (wired(cards) && given.method != DDS_METHOD_MPI) {
-        DDS_LET(agreed, agree_on_fabric(*comm, wish, patience));
-        fabric = agreed;
+    // Readers of other jobs may be on other nodes.
+    const bool published = given.method == DDS_METHOD_FILE;
+    FabricWish wish = FabricWish::of_environment(one_node(cards) && !published);
+    if (published || (wired(cards) && given.method != DDS_METHOD_MPI)) {
+        auto agreed = agree_on_fabric(*comm, wish, patience);
+        if (!agreed && agreed.error().code == DDS_ERR_UNSUPPORTED && one_node(cards) &&
+            !wish.one_node) {
+            wish.one_node = true;  // a machine by itself
+            agreed = agree_on_fabric(*comm, wish, patience);
+        }
+        if (agreed)
+            fabric = *agreed;
+        else if (wired(cards) || agreed.error().code != DDS_ERR_UNSUPPORTED)
+            return agreed.error();
+        else
+            log(DDS_LOG_INFO, "readers of this node alone can attach: %s",
+                agreed.error().text.c_str());
     }
     store->options_ = *options;
     store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
@@ -180,6 +180,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         nodes.push_back(each.node);
     auto& node = store->node_;
     node = Node::start(nodes, rank);
+    uint64_t incarnation = 0;
     mine = [&]() -> Result<void> {
         // Of its own, so that what it does there need not be in step with others on the same; first,
         // while nothing can have failed that the others have not heard of.
@@ -202,12 +203,16 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         }
         DDS_LET(router, Router::open(config));
         store->router_ = std::move(router);
-        uint64_t incarnation = 0;
         if (!clock::random(&incarnation, sizeof incarnation))
             return fail(DDS_ERR_UNSUPPORTED, "the system gives no random numbers (getrandom)");
         unsigned char id[16];
         memcpy(id, node->store_id().data(), sizeof id);
         store->arenas_ = std::make_unique<Arenas>(id, incarnation);
+        if (published) {
+            DDS_LET(publisher,
+                    Publisher::open(store->options_.handshake_dir, node->store_id(), incarnation));
+            store->publisher_ = std::move(publisher);
+        }
         // A rank that waits at the page does not serve a wire that needs it.
         if (store->router_->collective() || !one_node(cards))
             store->assembly_ = std::make_unique<Assembly>(*store->comm_, *node);
@@ -230,6 +235,10 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         const std::string address = wire->address();
         end.address_bytes = static_cast<uint32_t>(address.copy(end.address, sizeof end.address));
     }
+    if (Publisher* publisher = mine ? store->publisher_.get() : nullptr)
+        end.socket_bytes =
+            static_cast<uint32_t>(publisher->socket().copy(end.socket, sizeof end.socket));
+    end.incarnation = incarnation;
     // A rank that failed has no need of the others, but for the cause.  It does not watch them either:
     // one whose door it found closed may have failed, too, and be about to tell why.
     const auto ends = exchange(
@@ -244,11 +253,28 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
             addresses.emplace_back(each.address, each.address_bytes);
         DDS_TRY(wire->meet(addresses));
     }
+    if (!published)
+        return store;
+    mine = {};
+    if (rank == 0)
+        mine = store->publisher_->put(core_record(cards, *ends, fabric));
+    PublishedCard word;
+    word.verdict.tell(mine);
+    DDS_LET(words, exchange(*comm, word, store->collective_ms(), node.get()));
+    DDS_TRY(first_failure<PublishedCard>(words, rank, mine));
     return store;
 }
 
+Store::Store(std::shared_ptr<Comm> comm)
+    : rank_(comm->rank()), size_(comm->size()), comm_(std::move(comm))
+{
+}
+
+Store::Store(int rank, int size) : rank_(rank), size_(size) {}
+
 Store::~Store()
 {
+    attached_.reset();  // its visitors tell the table of deaths
     end_requests(nullptr, "the store was freed");
     if (arenas_)
         arenas_->orphan();

@@ -8,6 +8,8 @@ Error no_variable(const Store& store, const char* name)
 {
     if (const auto valid = check_name(name); !valid)
         return valid.error();
+    if (store.stale())
+        return gone_stale(name);
     return fail(DDS_ERR_NOTFOUND, "rank %d: there is no variable \"%s\"", store.rank(), name);
 }
 

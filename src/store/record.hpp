@@ -17,7 +17,7 @@ namespace dds {
 using StoreId = std::array<unsigned char, 16>;
 
 struct CoreRecord {
-    static constexpr size_t kMostAddress = 256, kMostSocket = 64, kMostProvider = 64;
+    static constexpr size_t kMostAddress = 256, kMostSocket = 96, kMostProvider = 64;
 
     struct Rank {
         std::array<unsigned char, 16> node{};  // NodeId

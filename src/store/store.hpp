@@ -13,6 +13,7 @@
 #include "store/agree.hpp"
 #include "store/assembly.hpp"
 #include "store/counters.hpp"
+#include "store/publisher.hpp"
 #include "store/table.hpp"
 #include "transport/router.hpp"
 
@@ -27,9 +28,13 @@ struct StoreOptions {
     int64_t max_read = 0;      // bytes a wire reads at once
     int64_t max_exchange = 0;  // bytes a rank gets in a round of a collective read
     bool profile = false;
-    std::string nic_map;
+    std::string nic_map, handshake_dir;
     bool share = true;  // map the memory of ranks of this node
 };
+
+// What a store is opened with, from the caller and the environment.
+Result<StoreOptions> read_options(const dds_options_t& given);
+Error gone_stale(const char* name);
 
 // What dds_add and dds_create are given, checked for itself.
 struct VariableSpec {
@@ -52,6 +57,14 @@ public:
     // To read the variables of `origin` as they are now and nothing else: by another thread of this
     // process, or in a forked `child`, where nothing of the parent's connections is used.  Local.
     static Result<std::unique_ptr<Store>> open_reader(const Store& origin, bool child);
+
+    // To read what a core job of `n_core` ranks publishes in the directory.  Local.
+    static Result<std::unique_ptr<Store>> attach(int n_core, const dds_options_t& given);
+    Result<void> join(const char* name);
+    // Until that version of the variable is published; `seen` is the one that is.  Local.
+    Result<void> wait_version(const char* name, int64_t version, int64_t timeout_ms, int64_t& seen);
+    // Collective.
+    Result<void> publish(const char* name, int64_t version);
 
     int rank() const { return rank_; }  // -1: a reader of another job
     int size() const { return size_; }
@@ -94,11 +107,16 @@ public:
     void delist(Request* request);
     void end_requests(const Variable* variable, const char* why);
 
+    // Of a reader of another job: an owner's process is gone, and the job may have begun anew.
+    bool stale() const { return stale_.load(std::memory_order_acquire); }
+
     // Others no longer wait for us, nor do we hold their descriptors; reads of other threads go on.
     void leave();
 
 private:
     class Adding;
+    class Joining;
+    struct Attached;
     struct Use {
         int variables = 0;
         bool own = false;       // nothing else will ever be in the segment
@@ -108,11 +126,8 @@ private:
     Result<void> exchange_rows(Variable* v, Result<void> mine, int64_t n, const int64_t* rows,
                                std::byte* out, Reader& reader);
 
-    explicit Store(std::shared_ptr<Comm> comm)
-        : rank_(comm->rank()), size_(comm->size()), comm_(std::move(comm))
-    {
-    }
-    Store(int rank, int size) : rank_(rank), size_(size) {}
+    explicit Store(std::shared_ptr<Comm> comm);
+    Store(int rank, int size);
 
     std::shared_ptr<const Partition> intern(std::shared_ptr<const Partition> partition);
     // Count a peer's segment as used by one variable more or less; the last detaches it, unless the
@@ -139,6 +154,10 @@ private:
     std::vector<std::shared_ptr<Variable>> graves_;  // dropped, but some reader never left
     uint64_t next_order_ = 0;
 
+    std::unique_ptr<Publisher> publisher_;  // for readers of other jobs
+    std::unique_ptr<Attached> attached_;    // as such a reader
+
+    std::atomic<bool> stale_{false};
     Table table_;
     CounterBlocks counters_;
     std::atomic<uint64_t> timeouts_{0}, peer_maps_{0};

@@ -132,6 +132,18 @@ std::shared_ptr<Variable> Table::remove(const char* name)
     return variable;
 }
 
+void Table::close()
+{
+    const std::lock_guard lock(mutex_);
+    for (auto& cell : cells_.load(std::memory_order_relaxed)->cells) {
+        if (!cell.variable.load(std::memory_order_relaxed))
+            continue;
+        cell.grave.store(true, std::memory_order_release);
+        cell.variable.store(nullptr, std::memory_order_release);
+    }
+    changed();
+}
+
 void Table::collect() { retired_.clear(); }
 
 std::vector<std::shared_ptr<Variable>> Table::all() const

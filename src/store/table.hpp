@@ -39,6 +39,8 @@ public:
     void insert(std::shared_ptr<Variable> variable);
     // Unreachable for new readers on return; the caller waits for the old ones, then lets go of it.
     std::shared_ptr<Variable> remove(const char* name);
+    // No name is found any more; what reads on at this moment may.
+    void close();
     // The caller has seen that no reader is left in what insert and remove replaced.
     void collect();
 

@@ -60,6 +60,7 @@ std::shared_ptr<Variable> Variable::twin() const
     v->in_place = in_place;
     v->wired_somewhere = wired_somewhere;
     v->own_rows = own_rows;
+    v->version = version.load();
     v->mapped.own = mapped.own;
     v->mapped.profiled = mapped.profiled;
     return v;

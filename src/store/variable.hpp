@@ -64,6 +64,8 @@ struct Variable {
     std::byte* own_data = nullptr;  // our shard, wherever it is
     int64_t own_rows = 0;
 
+    std::atomic<int64_t> version{0};  // last published
+
     std::atomic<uint64_t> calls{0}, rows_read{0};  // DDSTORE_PROFILE
 
     std::vector<std::shared_ptr<const void>> holds;  // of what only reads: memory that bases are in

@@ -17,7 +17,7 @@ struct TransportConfig {
     std::shared_ptr<Comm> comm = nullptr;  // for a wire that is the communicator's own
     // For libfabric, as all ranks agreed; NULL: the best that works here, on this node alone.
     const FabricChoice* fabric = nullptr;
-    SegmentSource* source = nullptr;       // of a store that only reads, which has no node
+    SegmentSource* source = nullptr;  // of a store that only reads, which has no node
 };
 
 struct TransportRow {

@@ -81,6 +81,25 @@ Result<std::unique_ptr<Router>> Router::open(const RouterConfig& how)
     return router;
 }
 
+Result<std::unique_ptr<Router>> Router::of_reader(std::vector<Way> ways,
+                                                  std::vector<std::string> why,
+                                                  SegmentSource* source,
+                                                  std::unique_ptr<Transport> wire)
+{
+    auto router = std::make_unique<Router>();
+    why.resize(ways.size(), "nothing is joined yet");
+    router->ways_ = std::move(ways);
+    router->why_ = std::move(why);
+    DDS_LET(shm, open_transport("shm", {nullptr, -1, "", nullptr, nullptr, source}));
+    router->shared_ = std::move(shm);
+    router->cma_ = unreachable("they lie in their owner's own memory (DDS_NOCOPY), and nothing "
+                               "reaches it from here");
+    router->wire_ = std::move(wire);
+    router->nowhere_ = unreachable("they are on another node, and one of the two jobs has no "
+                                   "libfabric: install it, or read on the node of the core job");
+    return router;
+}
+
 Result<std::shared_ptr<Router>> Router::in_child(const Router& parent)
 {
     auto router = std::make_shared<Router>();
@@ -92,6 +111,8 @@ Result<std::shared_ptr<Router>> Router::in_child(const Router& parent)
         unreachable("they lie in their owner's own memory (DDS_NOCOPY), of which a forked "
                     "child has an old copy at best: read them in the parent, or add the "
                     "variable without DDS_NOCOPY");
+    if (parent.nowhere_)
+        router->nowhere_ = unreachable("they are on another node, which nothing reaches from here");
     if (parent.wire_ && !parent.wire_->collective()) {
         DDS_LET(wire, parent.wire_->in_child());
         router->wire_ = std::move(wire);

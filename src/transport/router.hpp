@@ -24,6 +24,11 @@ public:
     // UNSUPPORTED names the ranks that nothing reaches.
     static Result<std::unique_ptr<Router>> open(const RouterConfig& config);
 
+    // Of a reader of another job, whose ways are known: `source` gives what is mapped.
+    static Result<std::unique_ptr<Router>> of_reader(std::vector<Way> ways,
+                                                     std::vector<std::string> why,
+                                                     SegmentSource* source,
+                                                     std::unique_ptr<Transport> wire);
     // The same ways in a forked child.
     static Result<std::shared_ptr<Router>> in_child(const Router& parent);
 
@@ -40,6 +45,8 @@ public:
     // The transport that reads `rank`'s memory: the library's, or the caller's own.
     Transport& of(int rank, bool own_memory)
     {
+        if (way(rank) == Way::none)
+            return *nowhere_;
         const bool wired = way(rank) == Way::wire;
         if (own_memory && !(wired && wire_->reads_own_memory()))
             return *cma_;
@@ -50,6 +57,7 @@ private:
     std::vector<Way> ways_;
     std::vector<std::string> why_;
     std::unique_ptr<Transport> shared_, cma_, wire_;
+    std::unique_ptr<Transport> nowhere_;  // of a reader of another job
 };
 
 }  // namespace dds

@@ -80,7 +80,7 @@ void the_transport_of_a_job_serves_a_reader_of_another(void**)
             visitors.add(rank, std::move(*visitor));
             segments.push_back({static_cast<uint32_t>(rank), kSegment, owner.bytes(), {}});
         }
-        auto shm = open_transport("shm", {nullptr, 0, "", nullptr, &visitors});
+        auto shm = open_transport("shm", {nullptr, 0, "", nullptr, nullptr, &visitors});
         if (!shm)
             return shm.error();
         DDS_TRY((*shm)->attach(segments, kPatience));

@@ -1,0 +1,36 @@
+// What a reader of another job has: where the records are, the run that it is pinned to by its first
+// join, and the owners that it visits.  Private to the room.
+#pragma once
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "base/clock.hpp"
+#include "node/visitor.hpp"
+#include "store/shelf.hpp"
+#include "store/variable_card.hpp"
+#include "store/wire_read.hpp"
+
+namespace dds {
+
+struct Store::Attached {
+    static constexpr int64_t kLook =
+        100 * clock::kMillisecond;  // between two looks at the directory
+
+    // To the run that the record is of; false: it is not there, or not any more.
+    Result<bool> pin(Store& store, const VariableRecord& record);
+
+    Shelf shelf;
+    std::mutex mutex;  // of joins
+    std::optional<CoreRecord> core;
+    std::unique_ptr<Visitors> visitors;
+    Error why{DDS_ERR_NOTFOUND, -1, "it was never there"};  // a look found nothing
+
+private:
+    Result<void> meet(Store& store, const CoreRecord& found);
+    static Result<std::unique_ptr<Transport>> open_wire(const Store& store, const CoreRecord& found,
+                                                        bool one_node);
+};
+
+}  // namespace dds
