@@ -143,11 +143,9 @@ void FabricContext::end(uint32_t number)
     lane.open--;
     lane.failures = 0;
     flight.bytes_open -= slot.piece.bytes;
-    if (lane.since) {
-        lane.since = 0;
-        flight.doubtful--;
+    line_->answered[lane.peer->number] = true;
+    if (lane.peer->suspect.load(std::memory_order_relaxed))
         lane.peer->suspect = false;
-    }
     if (slot.proof) {
         lane.proving = false;
         if (lane.place->proves(line_->proofs[number]))
@@ -341,13 +339,18 @@ FabricContext::Posted FabricContext::answer(FabricFlight& flight, FabricLane& la
         lost(flight, lane, static_cast<int>(std::abs(code)));
         return Posted::broken;
     }
-    // No second patience with a peer that was found dead, until it answers.
-    if (lane.peer->suspect.load(std::memory_order_relaxed) && lane.since == 0) {
-        lane.failures = kFailures - 1;
-        flight.doubt(lane, clock::now());
-    }
-    if (code)
+    if (code) {
+        // There is no connection.  Of one that has just been there, or of a peer that was found dead,
+        // that means more than of one that is still to begin, whose owner may be slow.
+        const bool gone = lane.open == 0 && line_->answered[lane.peer->number];
+        if (lane.since == 0 && (gone || lane.peer->suspect.load(std::memory_order_relaxed))) {
+            lane.failures = kFailures - 1;
+            flight.doubt(lane, clock::now());
+        }
         return Posted::later;
+    }
+    if (lane.since)  // it took a connection: slow, perhaps, but there
+        flight.trust(lane);
     Line::Slot& slot = line_->slots[line_->free.back()];
     line_->free.pop_back();
     slot.flight = &flight;

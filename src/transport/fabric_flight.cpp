@@ -44,13 +44,18 @@ void FabricFlight::doubt(FabricLane& lane, int64_t since)
     lane.since = since;
 }
 
+void FabricFlight::trust(FabricLane& lane)
+{
+    lane.since = 0;
+    doubtful--;
+}
+
 void FabricFlight::judge(FabricLane& lane, Error why)
 {
     if (lane.verdict)
         return;
     if (lane.since)
-        doubtful--;
-    lane.since = 0;
+        trust(lane);
     lane.again.clear();
     lane.verdict = std::move(why);
     judged = true;

@@ -47,7 +47,7 @@ struct FabricLane {
     std::vector<FabricPiece> again;         // lost with a connection
     int open = 0;                           // pieces under way
     int failures = 0;                       // connections that ended
-    int64_t since = 0;                      // the last sign of life, where there is doubt; else 0
+    int64_t since = 0;                      // when doubt began that it takes connections; else 0
     bool proving = false, waiting = false;  // waiting: in the flight's list of those to post
     std::optional<Error> verdict;
     bool told = false;
@@ -82,6 +82,7 @@ struct FabricFlight final : Batch::State {
 
     void want(FabricLane& lane);
     void doubt(FabricLane& lane, int64_t since);
+    void trust(FabricLane& lane);
     void judge(FabricLane& lane, Error why);
     void tell(Batch& batch);
 };

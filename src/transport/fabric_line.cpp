@@ -57,8 +57,10 @@ int FabricContext::Line::close()
 
 Result<fi_addr_t> FabricContext::Line::address_of(const FabricPort& port, const FabricPeer& peer)
 {
-    if (peer.number >= addresses.size())
+    if (peer.number >= addresses.size()) {
         addresses.resize(peer.number + 1, FI_ADDR_NOTAVAIL);
+        answered.resize(peer.number + 1);
+    }
     fi_addr_t& address = addresses[peer.number];
     if (address == FI_ADDR_NOTAVAIL) {
         const int n = fi_av_insert(vector.get(), peer.address.data(), 1, &address, 0, nullptr);

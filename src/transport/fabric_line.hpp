@@ -31,6 +31,7 @@ struct FabricContext::Line {
     std::vector<std::byte> stage;
     FabricRegion proofs_local, stage_local;
     std::vector<fi_addr_t> addresses;  // by FabricPeer::number
+    std::vector<bool> answered;        // likewise
     Fid<fid_av> vector;
     Fid<fid_cq> queue;
     Fid<fid_ep> endpoint;  // closed first

@@ -110,8 +110,9 @@ Result<FabricOffers> fabric_offers(const FabricWish& wish)
     DDS_LET(entries, fabric_entries(*library));
     const std::string wished = provider_of(wish.provider);
     auto kept = within(entries, wish);
-    std::ranges::stable_partition(
-        kept, [&](const FabricEntry* entry) { return wished == entry->offer.provider; });
+    std::stable_partition(kept.begin(), kept.end(), [&](const FabricEntry* entry) {
+        return wished == entry->offer.provider;
+    });
     FabricOffers offers{};
     for (const FabricEntry* entry : kept)
         if (offers.count < FabricOffers::kMost &&

@@ -1,6 +1,7 @@
 // Reads over libfabric between processes, with each provider that is here.
 #include <arpa/inet.h>
 
+#include "base/log.hpp"
 #include "fabric_world.hpp"
 
 namespace {
@@ -252,6 +253,48 @@ void ranks_of_one_node_are_seen_by_nobody_else(void**)
     });
 }
 
+void a_wish_that_cannot_be_met_is_said_once(void**)
+{
+    const auto outcomes = in_processes(1, [](int) -> Error {
+        static std::vector<std::string> said;
+        set_log([](void*, int, const char* text) { said.emplace_back(text); }, nullptr);
+        const FabricWish wish{"nosuch", "nosuch0", true};
+        for (int i = 0; i < 3; i++) {
+            const auto offers = fabric_offers(wish);
+            EXPECT(offers);
+            const auto choice = fabric_choose(offers->each[0], wish);
+            EXPECT(choice && choice->offer.provider == providers().front());
+            EXPECT(FabricPort::get(*choice));
+        }
+        EXPECT(said.size() == 2);
+        EXPECT(said[0].find("DDSTORE_FABRIC is 'nosuch'") == 0);
+        EXPECT(said[1].find("FABRIC_IFACE is 'nosuch0'") == 0);
+        return kFine;
+    });
+    assert_all(outcomes, DDS_SUCCESS);
+}
+
+void an_interface_that_is_here_is_taken(void**)
+{
+    const auto outcomes = in_processes(1, [](int) -> Error {
+        const FabricWish wish{"hsn", "lo", false};
+        const auto offers = fabric_offers(wish);
+        EXPECT(offers && strcmp(offers->each[0].provider, "tcp;ofi_rxm") == 0);
+        const auto choice = fabric_choose(offers->each[0], wish);
+        EXPECT(choice && choice->interface == "lo" && choice->address == "127.0.0.1");
+        // Without it: where ranks of other nodes can reach it, or nowhere.
+        const FabricWish far{"hsn", "", false};
+        const auto others = fabric_offers(far);
+        if (!others)
+            return others.error().code == DDS_ERR_UNSUPPORTED ? kFine : others.error();
+        const auto reachable = fabric_choose(others->each[0], far);
+        EXPECT(reachable && reachable->interface != "lo");
+        EXPECT(reachable->address != "0.0.0.0" && reachable->address.find("127.") != 0);
+        return kFine;
+    });
+    assert_all(outcomes, DDS_SUCCESS);
+}
+
 void every_exposed_segment_has_a_key_of_its_own(void**)
 {
     for_each_provider([](const std::string& provider) {
@@ -298,6 +341,8 @@ int main()
         cmocka_unit_test(an_idle_owner_takes_no_processor),
         cmocka_unit_test(a_child_gets_its_own),
         cmocka_unit_test(ranks_of_one_node_are_seen_by_nobody_else),
+        cmocka_unit_test(a_wish_that_cannot_be_met_is_said_once),
+        cmocka_unit_test(an_interface_that_is_here_is_taken),
         cmocka_unit_test(every_exposed_segment_has_a_key_of_its_own),
     };
     return cmocka_run_group_tests(tests, nullptr, nullptr);

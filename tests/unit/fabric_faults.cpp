@@ -141,6 +141,26 @@ void a_killed_owner_is_a_dead_peer_within_a_second(void**)
     });
 }
 
+// Between two reads: no read of it is under way whose error would tell.
+void an_owner_that_died_meanwhile_is_a_dead_peer_too(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [](Reader& reader, Shared& board) -> Error {
+            std::vector<std::byte> out(5000);
+            EXPECT(reader.read(0, 0, out.data(), out.size()).code == DDS_SUCCESS);
+            kill(board.owners[0].pid, SIGKILL);
+            clock::sleep(100 * clock::kMillisecond);
+            const double begun = now();
+            const Error error = reader.read(0, 0, out.data(), out.size());
+            EXPECT(error.code == DDS_ERR_PEER && error.rank == 1 && now() - begun < 2);
+            return kFine;
+        });
+        assert_int_equal(outcomes[1].code, -SIGKILL);
+        if (outcomes[0].code)
+            fail_msg("%s", outcomes[0].text);
+    });
+}
+
 // Stopped past the deadline: nothing lands afterwards, and it is not taken for dead.
 void a_stopped_owner_is_slow_and_not_dead(void**)
 {
@@ -358,6 +378,7 @@ int main()
         cmocka_unit_test(memory_that_does_not_prove_itself_is_stale),
         cmocka_unit_test(a_read_past_the_end_stays_at_home),
         cmocka_unit_test(a_killed_owner_is_a_dead_peer_within_a_second),
+        cmocka_unit_test(an_owner_that_died_meanwhile_is_a_dead_peer_too),
         cmocka_unit_test(a_stopped_owner_is_slow_and_not_dead),
         cmocka_unit_test(an_owner_that_came_back_is_not_the_one_before),
         cmocka_unit_test(nobody_writes_to_what_is_exposed),

@@ -149,7 +149,7 @@ struct Reader {
                 wire->abandon(batch);
                 return {DDS_ERR_TIMEOUT, -1, "no progress"};
             }
-            sched_yield();
+            clock::sleep(20'000);  // a yield may cost seconds where others want the processor
         }
         return batch.error;
     }
