@@ -40,6 +40,8 @@ void different_names_give_different_files(void**)
         files.insert(file);
         assert_true(file.size() <= 104);
         assert_true(file.find('/') == std::string::npos && file.find('.') == file.size() - 4);
+        for (size_t at = 0; (at = file.find('%', at)) != std::string::npos; at++)  // none is cut
+            assert_true(isxdigit(file[at + 1]) && isxdigit(file[at + 2]));
     };
     assert_string_equal(dds::variable_file("x").c_str(), "x.bin");
     assert_string_equal(dds::variable_file("a_B-9").c_str(), "a_B-9.bin");
