@@ -4,9 +4,9 @@
     run.py --mpi openmpi4|openmpi5|mpich5|none [--hosts N] [--ranks N] [--timeout S]
            [--survivors N] [--wheels FOLDER] -- PROGRAM ARGS
 
-Starts the hosts (hosts.py), the job with that MPI's own mpirun, or without any MPI, ends all of it,
-and exits as the job did; 77 where the MPI or the hosts are not to be had.  The ranks fill the hosts one after another.
-Those that still run after the time limit are shown before they are ended.
+Starts the hosts (hosts.py), the job with that MPI's own mpirun, or without any MPI, ends all of
+it, and exits as the job did; 77 where the MPI or the hosts are not to be had.  The ranks fill the
+hosts one after another.  Those that still run after the time limit are shown before they are ended.
 
 The program finds the MPI's library in DDS_TEST_MPI, a folder that all ranks see in DDS_TEST_DIR,
 and asks for cuts and crashes by the socket DDS_HOSTS.  After those no MPI ends a job in order: with

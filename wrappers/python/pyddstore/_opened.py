@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from ._binding import check, ffi, lib, milliseconds, to_text
-from ._buffers import Layout
+from ._buffers import Layout, encoded
 from ._comm import open_comm
 from ._describe import Stats, read_stats
 from ._dtypes import DType
@@ -33,6 +33,7 @@ class Opened(Freed):
         timeout: float | None = None,
         collective_timeout: float | None = None,
         hints: Mapping[str, object] | None = None,
+        n_core: int | None = None,  # a reader of a core job of so many ranks
     ) -> None:
         self._handle: Any = ffi.NULL
         self._address = 0
@@ -58,12 +59,15 @@ class Opened(Freed):
             },
         )
         handle = ffi.new("dds_store_t *")
-        c_comm, ours = open_comm(comm)
-        try:
-            check(lib.dds_init(c_comm, options, handle))
-        finally:
-            if ours:
-                lib.dds_comm_free(ffi.new("dds_comm_t *", c_comm))
+        if n_core is None:
+            c_comm, ours = open_comm(comm)
+            try:
+                check(lib.dds_init(c_comm, options, handle))
+            finally:
+                if ours:
+                    lib.dds_comm_free(ffi.new("dds_comm_t *", c_comm))
+        else:
+            check(lib.dds_attach(c_dir, n_core, options, handle))
         self._hold(handle[0])
         number = ffi.new("int *")
         check(lib.dds_rank(self._handle, number))
@@ -116,6 +120,44 @@ class Opened(Freed):
         reader._become_reader()
         reader._hold(_open_reader(origin))
         return reader
+
+    def join(self, name: str) -> None:
+        """Wait until the core job has added `name`, and read it from now on.  Local.
+
+        For a reader of another job.  The first variable pins it to its run of the core job.
+
+        Raises
+        ------
+        DeadlineError, which is a TimeoutError
+            It did not come within ``DDSTORE_HANDSHAKE_TIMEOUT_S`` (300 s).
+        MismatchError, which is a ValueError
+            The core job has another number of ranks.
+        StaleError, which is an OSError
+            The variable is of another run than those that were joined.
+        """
+        check(lib.dds_join(self._handle, encoded(name)))
+
+    def publish(self, name: str, version: int) -> None:
+        """Tell readers that `name` is whole as of now.  Collective, ``method=2``.
+
+        `version` is higher than the last; what the ranks wrote before is seen by readers that have
+        waited for it.
+        """
+        check(lib.dds_publish(self._handle, encoded(name), version))
+
+    def wait_version(self, name: str, version: int, timeout: float | None = None) -> int:
+        """Return the version that is published, once it is `version` or later.  Local.
+
+        Raises
+        ------
+        DeadlineError, which is a TimeoutError
+            It did not come within `timeout` seconds; None: the deadline of reads.
+        """
+        seen = ffi.new("int64_t *")
+        check(
+            lib.dds_wait_version(self._handle, encoded(name), version, milliseconds(timeout), seen)
+        )
+        return int(seen[0])
 
     def _become_reader(self) -> None:
         self.__dict__.pop("_parents", None)

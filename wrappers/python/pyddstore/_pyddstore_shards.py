@@ -13,7 +13,6 @@ from ._buffers import Layout, encoded
 from ._comm import FileComm
 from ._describe import read_info
 from ._dtypes import bytes_code
-from ._errors import UnsupportedError
 from ._opened import Opened
 
 
@@ -62,6 +61,7 @@ class PyDDShards(Opened):
                 method=method,
                 handshake_dir=handshake_dir if method == 2 else None,
                 nic_map=nic_map if method != 0 else None,
+                n_core=n_core if method == 2 and alone else None,
             )
         finally:
             if ours is not None:
@@ -179,17 +179,6 @@ class PyDDShards(Opened):
         """Return (rows of all ranks, elements a row, bytes an element).  Local."""
         c = read_info(self._handle, encoded(name))
         return c.rows, c.disp, c.itemsize
-
-    def join(self, name: str) -> None:
-        """Wait for a variable that the core ranks of ``method=2`` publish.  For their readers.
-
-        Raises
-        ------
-        UnsupportedError
-            This store is none of a reader: its own `add` and `init` make its variables.
-        """
-        text = f"join({name!r}) is for readers of method=2; this store has method={self._method}"
-        raise UnsupportedError(lib.DDS_ERR_UNSUPPORTED, "DDS_ERR_UNSUPPORTED", -1, text)
 
     def _look_up(self, name: str) -> Layout:
         c_name = encoded(name)

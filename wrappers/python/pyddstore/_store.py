@@ -4,9 +4,10 @@ What NumPy knows (dtype, shape, contiguity) is checked here, what the library kn
 states) there.  `get_batch` is kept lean: it costs well under a microsecond over the C call.
 """
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,9 @@ from ._errors import DDSError
 from ._request import Request, as_status
 from ._shards import Shards
 from ._variable import Variable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self  # typing's own from Python 3.11 on
 
 _INT64 = np.dtype(np.int64)
 _NDArray = np.ndarray
@@ -36,9 +40,10 @@ class Store(Shards):
     method : int
         How rows move between nodes: 0, 1 or 2 as ``DDS_METHOD_*``; the same on every rank.
     handshake_dir : str or os.PathLike, optional
-        Where to publish for readers of other jobs.  Not in this release.
+        With ``method=2``, where to publish for readers of other jobs (`attach`); default
+        ``DDSTORE_HANDSHAKE_DIR``.
     nic_map : str, optional
-        Which network card is near which core.  Not in this release.
+        Which network interface is near which CPUs, methods 1 and 2; default ``DDSTORE_NIC_MAP``.
     timeout : float, optional
         Deadline of reads, in seconds without progress; default ``DDSTORE_TIMEOUT_S``, else 30.
     collective_timeout : float, optional
@@ -61,6 +66,35 @@ class Store(Shards):
     Threads: any, concurrently; collective calls from one thread at a time and in the same order on
     every rank.  No call holds the interpreter lock.  Ctrl-C ends a wait.
     """
+
+    @classmethod
+    def attach(
+        cls,
+        handshake_dir: str | os.PathLike[str],
+        n_core: int,
+        *,
+        nic_map: str | None = None,
+        timeout: float | None = None,
+    ) -> "Self":
+        """Open a reader of what another job publishes.  Local; waits for nothing.
+
+        Parameters
+        ----------
+        handshake_dir : str or os.PathLike
+            Where the core job publishes, a store of ``method=2``.
+        n_core : int
+            Its number of ranks.
+        nic_map, timeout
+            As for the constructor.
+
+        Returns
+        -------
+        Store
+            `join` brings variables in; it reads and nothing else.
+        """
+        return cls(
+            method=2, handshake_dir=handshake_dir, n_core=n_core, nic_map=nic_map, timeout=timeout
+        )
 
     def __getitem__(self, name: str) -> Variable:
         return Variable(self, self.info(name))
