@@ -289,8 +289,7 @@ static void a_core_job_that_dies_is_stale_and_the_next_is_found(void **state)
     do
         code = dds_get(reader, "mortal", 7, 1, out, kRow);
     while (code == DDS_SUCCESS && seconds() - begin < 5);
-    assert_true(code == DDS_ERR_STALE ||
-                (wired && code == DDS_ERR_PEER));
+    assert_true(code == DDS_ERR_STALE || (wired && code == DDS_ERR_PEER));
     setenv("DDSTORE_HANDSHAKE_TIMEOUT_S", "1", 1);
     ok(dds_attach(directory(), 1, NULL, &next));
     fails_plainly(dds_join(next, "mortal"), DDS_ERR_TIMEOUT);

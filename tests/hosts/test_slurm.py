@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Slurm starts tasks and MPI jobs on the hosts, and the batch scripts of the examples run.
 
-    test_slurm.py MPI_ALONE EXAMPLES WHEELS
+test_slurm.py MPI_ALONE EXAMPLES WHEELS
 """
 
 import os
@@ -88,6 +88,27 @@ class Slurm(unittest.TestCase):
 
     def test_the_example_for_mpich(self):
         self.batch("mpich5", "pmi2", "mpich.sbatch")
+
+    def test_the_example_for_two_steps(self):
+        """The steps run side by side: the reader ends when it has seen every rank of the core."""
+        where = pathlib.Path("/run/slurm/steps")
+        where.mkdir()
+        core, reader = where / "core", where / "reader"
+        core.write_text('#!/bin/sh\nsleep 1\necho $SLURM_NTASKS >"$1/of.$SLURM_PROCID"\n')
+        reader.write_text(
+            "#!/bin/sh\nfor rank in $(seq 0 $(($2 - 1))); do\n"
+            'until [ -s "$1/of.$rank" ]; do sleep 0.1; done; cat "$1/of.$rank"; done\n'
+        )
+        for file in (core, reader):
+            file.chmod(0o700)
+        output = where / "output"
+        words = [f"{EXAMPLES}/core_and_reader.sbatch", str(where), str(core), str(reader)]
+        done = subprocess.run(
+            ["sbatch", "--wait", f"--output={output}", *words],
+            stdout=subprocess.DEVNULL,
+            timeout=SECONDS,
+        )
+        self.assertEqual((output.read_text().split(), done.returncode), (["2", "2"], 0))
 
 
 def tests():
