@@ -40,7 +40,7 @@ struct FabricWish {
     std::string provider;               // DDSTORE_FABRIC; empty: any
     std::string interface;              // FABRIC_IFACE; empty: any
     bool one_node = false;              // no rank is elsewhere: the loopback interface will do
-    std::string near_net, near_device;  // without `interface`: the nearest, where it fits
+    std::string near_net = {}, near_device = {};  // without `interface`: the nearest, where it fits
 
     static FabricWish of_environment(bool one_node);
 };

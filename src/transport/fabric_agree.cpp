@@ -37,7 +37,7 @@ bool FabricOffer::same(const FabricOffer& other) const
 FabricWish FabricWish::of_environment(bool one_node)
 {
     return {env::text("DDSTORE_FABRIC").value_or(""), env::text("FABRIC_IFACE").value_or(""),
-            one_node, "", ""};
+            one_node};
 }
 
 Result<FabricOffer> fabric_agree(std::span<const FabricOffers> by_rank)

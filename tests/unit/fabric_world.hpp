@@ -41,7 +41,7 @@ inline std::byte value_of(int owner, uint64_t at)
 
 inline FabricChoice choice_of(const std::string& provider, bool stage = false)
 {
-    const FabricWish wish{provider, "", true, "", ""};
+    const FabricWish wish{provider, "", true};
     const auto offers = fabric_offers(wish);
     auto choice = fabric_choose(offers->each[0], wish);
     choice->stage = stage;
@@ -191,7 +191,7 @@ inline const std::vector<std::string>& providers()
         std::vector<std::string> found;
         with_shared([&](Shared& board) {
             const auto looked = in_processes(1, [&](int) -> Error {
-                const auto offers = fabric_offers({"", "", true, "", ""});
+                const auto offers = fabric_offers({"", "", true});
                 if (!offers)
                     return offers.error();
                 board.offers = *offers;
