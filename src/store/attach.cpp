@@ -92,9 +92,9 @@ Result<void> Store::Attached::meet(Store& store, const CoreRecord& found)
             DDS_LET(visitor, Visitor::call(shelf.directory().fd(),
                                            {static_cast<int>(rank), owner.socket, found.store,
                                             owner.incarnation,
-                                            [&store] {
-                                                store.stale_.store(true, std::memory_order_release);
-                                                store.table_.close();
+                                            [this, &store] {
+                                                if (joined.load(std::memory_order_acquire))
+                                                    store.go_stale();
                                             }},
                                            kCall));
             fresh->add(static_cast<int>(rank), std::move(visitor));
@@ -136,6 +136,21 @@ Result<std::unique_ptr<Transport>> Store::Attached::open_wire(const Store& store
     return open_transport("fabric", {nullptr, -1, "", nullptr, &choice});
 }
 
+bool Store::Attached::lost() const
+{
+    for (size_t rank = 0; visitors && rank < core->ranks.size(); rank++)
+        if (const Visitor* visitor = visitors->find(static_cast<int>(rank));
+            visitor && visitor->gone())
+            return true;
+    return false;
+}
+
+void Store::go_stale()
+{
+    stale_.store(true, std::memory_order_release);
+    table_.close();
+}
+
 // One look for a variable, and all that follows from it.
 class Store::Joining final : public Operation {
 public:
@@ -143,6 +158,7 @@ public:
 
     Result<Step> step() override
     {
+        const std::lock_guard lock(store_.attached_->mutex);
         bool done = false;
         DDS_TRY(contain([&]() -> Result<void> {
             DDS_LET(found, look());
@@ -167,6 +183,8 @@ Result<bool> Store::Joining::look()
     Attached& attached = *store_.attached_;
     if (store_.stale())
         return gone_stale(name_);
+    if (store_.table_.find(NameKey(name_), name_))
+        return fail(DDS_ERR_EXISTS, "variable \"%s\" is joined already", name_);
     DDS_LET(record, attached.shelf.look(name_, &attached.why));
     if (!record)
         return false;
@@ -181,8 +199,12 @@ Result<bool> Store::Joining::look()
                     name_, attached.shelf.directory().path().c_str());
     }
     auto taken = take(*record);
-    if (taken)
+    if (taken) {
+        attached.joined.store(true, std::memory_order_release);
+        if (attached.lost())  // before anybody was told
+            store_.go_stale();
         return true;
+    }
     // Until something is joined the next run may be the one.
     if (!passes(taken.error()) || store_.table_.count())
         return taken.error();
@@ -281,9 +303,6 @@ Result<void> Store::join(const char* name)
     if (!attached_)
         return fail(DDS_ERR_STATE, "dds_join is for readers of another job: see dds_attach");
     DDS_TRY(check_name(name));
-    const std::lock_guard lock(attached_->mutex);
-    if (table_.find(NameKey(name), name))
-        return fail(DDS_ERR_EXISTS, "variable \"%s\" is joined already", name);
     DDS_LET(seconds, env::integer("DDSTORE_HANDSHAKE_TIMEOUT_S"));
     Joining joining(*this, name);
     DDS_LET(waited, wait(joining, {.timeout_ms = seconds.value_or(300) * 1000,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <optional>
 
@@ -21,8 +22,11 @@ struct Store::Attached {
     // To the run that the record is of; false: it is not there, or not any more.
     Result<bool> pin(Store& store, const VariableRecord& record);
 
+    bool lost() const;  // an owner that we visit is gone
+
     Shelf shelf;
-    std::mutex mutex;  // of joins
+    std::mutex mutex;                 // of joins
+    std::atomic<bool> joined{false};  // a variable: from now on the end of an owner matters
     std::optional<CoreRecord> core;
     std::unique_ptr<Visitors> visitors;
     Error why{DDS_ERR_NOTFOUND, -1, "it was never there"};  // a look found nothing

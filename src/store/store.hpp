@@ -114,6 +114,8 @@ public:
     void leave();
 
 private:
+    void go_stale();
+
     class Adding;
     class Joining;
     struct Attached;

@@ -37,9 +37,9 @@ struct FabricOffers {
 static_assert(std::is_trivially_copyable_v<FabricOffers>);
 
 struct FabricWish {
-    std::string provider;               // DDSTORE_FABRIC; empty: any
-    std::string interface;              // FABRIC_IFACE; empty: any
-    bool one_node = false;              // no rank is elsewhere: the loopback interface will do
+    std::string provider;   // DDSTORE_FABRIC; empty: any
+    std::string interface;  // FABRIC_IFACE; empty: any
+    bool one_node = false;  // no rank is elsewhere: the loopback interface will do
     std::string near_net = {}, near_device = {};  // without `interface`: the nearest, where it fits
 
     static FabricWish of_environment(bool one_node);

@@ -115,18 +115,18 @@ static void methods_that_differ_are_a_mismatch_with_both(void **state)
     assert_null(store);
 }
 
-static void what_this_release_has_not_is_told(void **state)
+static void options_that_do_not_fit_are_told(void **state)
 {
     (void)state;
     dds_options_t options = DDS_OPTIONS_INIT;
     options.method = DDS_METHOD_FILE;
-    init_fails(&options, DDS_ERR_UNSUPPORTED, "method 2");
+    init_fails(&options, DDS_ERR_ARG, "DDSTORE_HANDSHAKE_DIR");
     options.method = DDS_METHOD_MPI;
     options.handshake_dir = test_dir();
-    init_fails(&options, DDS_ERR_UNSUPPORTED, "handshake_dir");
+    init_fails(&options, DDS_ERR_ARG, "handshake_dir");
     options.handshake_dir = NULL;
     options.nic_map = "0:mlx5_0";
-    init_fails(&options, DDS_ERR_UNSUPPORTED, "nic_map");
+    init_fails(&options, DDS_ERR_ARG, "nic_map");
 }
 
 static void either_method_serves_the_ranks_of_one_node(void **state)
@@ -231,7 +231,7 @@ int main(void)
         cmocka_unit_test(junk_in_the_environment_of_one_rank_is_named_on_all),
         cmocka_unit_test(without_a_wire_ranks_on_other_nodes_are_named),
         cmocka_unit_test(methods_that_differ_are_a_mismatch_with_both),
-        cmocka_unit_test(what_this_release_has_not_is_told),
+        cmocka_unit_test(options_that_do_not_fit_are_told),
         cmocka_unit_test(either_method_serves_the_ranks_of_one_node),
         cmocka_unit_test(deadlines_are_set_and_taken_back),
         cmocka_unit_test(freeing_is_local_and_harmless_when_repeated),

@@ -217,7 +217,7 @@ void lies_of_a_core_are_refused(void**)
         assert_says(checked.error().text, words);
     };
     refused("at most 256", [](CoreRecord& c) { c.ranks[1].address.resize(257); });
-    refused("at most 64", [](CoreRecord& c) { c.ranks[1].socket.assign(65, 's'); });
+    refused("at most 96", [](CoreRecord& c) { c.ranks[1].socket.assign(97, 's'); });
     refused("at most 64", [](CoreRecord& c) { c.provider.assign(65, 'p'); });
     for (const char* path : {"../s", "/s", "a/b", "..", ".", "a b", "\n"})
         refused("no file name", [&](CoreRecord& c) { c.ranks[2].socket = path; });
