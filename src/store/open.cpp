@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "base/env.hpp"
@@ -191,6 +192,7 @@ Result<std::unique_ptr<Store>> Store::open(std::shared_ptr<Comm> comm, const dds
         DDS_FAILPOINT("init.meet");
         DDS_TRY(node->meet(std::move(*prepared), nodes, store->collective_ms()));
         store->crowded_ = node->crowded();
+        store->spare_ = 2 * node->ranks().size() <= std::thread::hardware_concurrency();
         RouterConfig config{*node, store->comm_, store->options_.share, wired(cards), {}};
         if (fabric) {
             const auto here = std::find(node->ranks().begin(), node->ranks().end(), rank);

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Store>> Store::open_reader(const Store& origin, bool chil
     reader->options_ = origin.options_;
     reader->set_timeout(origin.read_ms(), origin.collective_ms());
     reader->crowded_ = origin.crowded_;
+    reader->spare_ = origin.spare_;
     if (child) {
         DDS_LET(router, Router::in_child(*origin.router_));
         reader->router_ = std::move(router);

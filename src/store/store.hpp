@@ -73,6 +73,7 @@ public:
     int64_t collective_ms() const { return collective_ms_.load(std::memory_order_relaxed); }
     void set_timeout(int64_t read_ms, int64_t collective_ms);
     bool crowded() const { return crowded_; }
+    bool spare() const { return spare_; }
     bool reads_only() const { return !agreement_; }
     // STATE where it only reads.
     Result<void> check_member(const char* call) const;
@@ -142,6 +143,7 @@ private:
     std::shared_ptr<Comm> comm_;  // of what only reads: none, nor what follows from it
     StoreOptions options_;
     bool crowded_ = false;  // more ranks of this node than processors
+    bool spare_ = false;    // two processors for each
     std::atomic<int64_t> read_ms_{0}, collective_ms_{0};
     std::shared_ptr<Node> node_;
     std::shared_ptr<Router> router_;

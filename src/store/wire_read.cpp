@@ -241,13 +241,18 @@ Result<void> WireRead::finish()
     // by such steps all of them wait for the one that naps.  Where they are more than the processors,
     // naps are better: after a yield the system lets the others run on for long.
     constexpr int kSpins = 1000, kYields = 2000;
-    constexpr int64_t kNap = 50'000;
+    constexpr int64_t kNap = 50'000, kServedNap = 20'000;
     const bool crowded = store_.crowded();
     Patience patience{.timeout_ms = patience_ms(), .stall = true};
     patience.spins = crowded ? 0 : kSpins;
     if (patient()) {
         patience.yields = crowded ? 0 : kYields;
         patience.park_max_ns = kNap;
+    } else {
+        // A thread of each rank serves what others read of it, on a processor that we may be on.
+        patience.spins = store_.spare() ? kSpins : 0;
+        patience.yields = 0;
+        patience.park_max_ns = kServedNap;
     }
     DDS_LET(waited, wait(*this, patience));
     if (waited == Waited::interrupted)
