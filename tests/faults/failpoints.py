@@ -65,11 +65,17 @@ def survives(case):
     return f"rank {rank}, {name}:{action}: exit {code}\n{text}" if code else None
 
 
+# What readers of other jobs pass: tests/unit/lobby_deaths.cpp.
+ELSEWHERE = {"node.socket.bind"}
+
+
 def main():
     ranks, failure = passed_by()
     names = points()
     failed = [failure] if failure else []
-    failed += [f"{name} ({names[name]}) is passed by no test" for name in names.keys() - ranks]
+    failed += [
+        f"{name} ({names[name]}) is passed by no test" for name in names.keys() - ranks - ELSEWHERE
+    ]
     cases = [
         (name, rank, action)
         for name in names
