@@ -29,13 +29,16 @@ def points():
 
 def run(outcome, *more, **env):
     """The exit status and output of one run of the three ranks, in a directory of its own."""
-    with tempfile.TemporaryDirectory(dir=os.environ["DDS_TEST_DIR"]) as top, subprocess.Popen(
-        [PROGRAM, outcome, *more],
-        env=dict(os.environ, DDS_TEST_DIR=top, **env),
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as program:
+    with (
+        tempfile.TemporaryDirectory(dir=os.environ["DDS_TEST_DIR"]) as top,
+        subprocess.Popen(
+            [PROGRAM, outcome, *more],
+            env=dict(os.environ, DDS_TEST_DIR=top, **env),
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        ) as program,
+    ):
         try:
             text, _ = program.communicate(timeout=60)
         except subprocess.TimeoutExpired:
