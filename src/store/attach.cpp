@@ -21,7 +21,7 @@ bool same(const CoreRecord& core, const VariableRecord& record)
     return core.store == record.store && core.epoch == record.epoch;
 }
 
-// What may be so only for now: a job that ended left its records, and the next one will write anew.
+// What the next run of the core job ends: one that died has left its records.
 bool passes(const Error& error)
 {
     return error.code == DDS_ERR_PEER || error.code == DDS_ERR_STALE ||

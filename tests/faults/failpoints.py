@@ -29,16 +29,13 @@ def points():
 
 def run(outcome, *more, **env):
     """The exit status and output of one run of the three ranks, in a directory of its own."""
-    with (
-        tempfile.TemporaryDirectory(dir=os.environ["DDS_TEST_DIR"]) as top,
-        subprocess.Popen(
-            [PROGRAM, outcome, *more],
-            env=dict(os.environ, DDS_TEST_DIR=top, **env),
-            text=True,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        ) as program,
-    ):
+    with tempfile.TemporaryDirectory(dir=os.environ["DDS_TEST_DIR"]) as top, subprocess.Popen(
+        [PROGRAM, outcome, *more],
+        env=dict(os.environ, DDS_TEST_DIR=top, **env),
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as program:
         try:
             text, _ = program.communicate(timeout=60)
         except subprocess.TimeoutExpired:
@@ -68,17 +65,11 @@ def survives(case):
     return f"rank {rank}, {name}:{action}: exit {code}\n{text}" if code else None
 
 
-# What readers of other jobs pass: tests/unit/lobby_deaths.cpp.
-ELSEWHERE = {"node.socket.bind"}
-
-
 def main():
     ranks, failure = passed_by()
     names = points()
     failed = [failure] if failure else []
-    failed += [
-        f"{name} ({names[name]}) is passed by no test" for name in names.keys() - ranks - ELSEWHERE
-    ]
+    failed += [f"{name} ({names[name]}) is passed by no test" for name in names.keys() - ranks]
     cases = [
         (name, rank, action)
         for name in names
