@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <mutex>
+#include <thread>
 
 #include "base/env.hpp"
 #include "node/identity.hpp"
@@ -43,9 +44,17 @@ Result<std::unique_ptr<Store>> Store::attach(int n_core, const dds_options_t& gi
     DDS_LET(options, read_options(given));
     if (n_core <= 0)
         return fail(DDS_ERR_ARG, "n_core is %d: give the number of ranks of the core job", n_core);
+    DDS_LET(store, open_attached(n_core, options));
+    store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
+    return std::move(store);
+}
+
+Result<std::unique_ptr<Store>> Store::open_attached(int n_core, const StoreOptions& options)
+{
     std::unique_ptr<Store> store(new Store(-1, n_core));
     store->options_ = options;
-    store->set_timeout(given.timeout_ms, given.collective_timeout_ms);
+    store->set_timeout(0, 0);
+    store->spare_ = std::thread::hardware_concurrency() > 1;  // it serves nobody
     store->attached_ = std::make_unique<Attached>();
     DDS_LET(shelf, Shelf::open(options.handshake_dir));
     store->attached_->shelf = std::move(shelf);
@@ -61,6 +70,8 @@ Result<bool> Store::Attached::pin(Store& store, const VariableRecord& record)
     if (!found)
         return false;
     DDS_TRY(check_together(record, *found));
+    if (only && *only != std::pair(found->store, found->epoch))
+        return gone_stale(record.name.c_str());
     if (static_cast<int>(found->ranks.size()) != store.size())
         return fail(DDS_ERR_MISMATCH, "n_core is %d, and the core job in %s has %zu ranks",
                     store.size(), shelf.directory().path().c_str(), found->ranks.size());
@@ -316,6 +327,29 @@ Result<void> Store::join(const char* name)
                     name, attached_->shelf.directory().path().c_str(),
                     static_cast<long long>(seconds.value_or(300)), attached_->why.text.c_str());
     return {};
+}
+
+Result<std::unique_ptr<Store>> Store::attach_again(const Store& origin, bool child)
+{
+    DDS_LET(reader, open_attached(origin.size_, origin.options_));
+    reader->set_timeout(origin.read_ms(), origin.collective_ms());
+    if (const auto& core = origin.attached_->core)
+        reader->attached_->only = std::pair(core->store, core->epoch);
+    std::vector<std::string> names;
+    if (child)
+        for (const Variable* variable : origin.table_.inherited())
+            names.push_back(variable->name);
+    else
+        for (const auto& variable : origin.table_.all())
+            names.push_back(variable->name);
+    if (origin.stale())
+        return gone_stale(names.empty() ? "" : names.front().c_str());
+    for (const std::string& name : names) {
+        DDS_LET(step, Joining(*reader, name.c_str()).step());
+        if (step != Step::ended)  // it was there
+            return gone_stale(name.c_str());
+    }
+    return std::move(reader);
 }
 
 Result<void> Store::wait_version(const char* name, int64_t version, int64_t timeout_ms,

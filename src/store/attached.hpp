@@ -28,6 +28,7 @@ struct Store::Attached {
     std::mutex mutex;                 // of joins
     std::atomic<bool> joined{false};  // a variable: from now on the end of an owner matters
     std::optional<CoreRecord> core;
+    std::optional<std::pair<StoreId, uint64_t>> only;  // the run that it must be
     std::unique_ptr<Visitors> visitors;
     Error why{DDS_ERR_NOTFOUND, -1, "it was never there"};  // a look found nothing
 

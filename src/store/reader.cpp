@@ -42,6 +42,8 @@ void hold_mapped(const Variable& origin, Router& router, Variable& v)
 
 Result<std::unique_ptr<Store>> Store::open_reader(const Store& origin, bool child)
 {
+    if (origin.attached_)
+        return attach_again(origin, child);
     std::unique_ptr<Store> reader(new Store(origin.rank_, origin.size_));
     reader->options_ = origin.options_;
     reader->set_timeout(origin.read_ms(), origin.collective_ms());

@@ -115,6 +115,9 @@ public:
     void leave();
 
 private:
+    static Result<std::unique_ptr<Store>> open_attached(int n_core, const StoreOptions& options);
+    // To the same run of the core job, whose end the new reader must see by itself.
+    static Result<std::unique_ptr<Store>> attach_again(const Store& origin, bool child);
     void go_stale();
 
     class Adding;

@@ -111,8 +111,6 @@ Result<std::shared_ptr<Router>> Router::in_child(const Router& parent)
         unreachable("they lie in their owner's own memory (DDS_NOCOPY), of which a forked "
                     "child has an old copy at best: read them in the parent, or add the "
                     "variable without DDS_NOCOPY");
-    if (parent.nowhere_)
-        router->nowhere_ = unreachable("they are on another node, which nothing reaches from here");
     if (parent.wire_ && !parent.wire_->collective()) {
         DDS_LET(wire, parent.wire_->in_child());
         router->wire_ = std::move(wire);

@@ -267,6 +267,33 @@ static void end_of(pid_t child)
     assert_int_equal(waitpid(child, &status, 0), child);
 }
 
+/* A reader in a forked child of a reader sees the end of the core job by itself, too. */
+static pid_t start_reader_that_sees_the_end(dds_store_t parents, const char *ready)
+{
+    const pid_t child = fork();
+    if (child)
+        return child;
+    dds_store_t reader = NULL, second = NULL;
+    char out[kRow];
+    int code = dds_fork_reader(parents, &reader);
+    if (code == DDS_SUCCESS)
+        code = dds_fork_reader(reader, &second); /* and one of a thread's own */
+    if (code != DDS_SUCCESS || dds_get(second, "mortal", 7, 1, out, kRow) != DDS_SUCCESS ||
+        !row_is(out, 6, 1, 7, kRow))
+        _exit(1);
+    close(creat(ready, 0600));
+    const dds_store_t both[] = {reader, second};
+    for (int i = 0; i < 2; i++) {
+        const double begin = seconds();
+        do
+            code = dds_get(both[i], "mortal", 7, 1, out, kRow);
+        while (code == DDS_SUCCESS && seconds() - begin < 5);
+        if (code != DDS_ERR_STALE && code != DDS_ERR_PEER)
+            _exit(2);
+    }
+    _exit(0);
+}
+
 static void a_core_job_that_dies_is_stale_and_the_next_is_found(void **state)
 {
     (void)state;
@@ -282,7 +309,12 @@ static void a_core_job_that_dies_is_stale_and_the_next_is_found(void **state)
     ok(dds_get(reader, "mortal", 7, 1, out, kRow));
     check_row(out, 6, 1, 7, kRow);
     const bool wired = way_to(reader, 0) == DDS_PATH_FABRIC;
+    const pid_t worker = start_reader_that_sees_the_end(reader, ready);
+    await_file(ready);
     end_of(first);
+    int ended = -1;
+    assert_int_equal(waitpid(worker, &ended, 0), worker);
+    assert_int_equal(ended, 0);
     /* Its records are still there: they lead nobody anywhere. */
     double begin = seconds();
     int code;

@@ -1,5 +1,6 @@
 """Methods 1 and 2 from Python: without MPI, and from another job."""
 
+import multiprocessing
 import os
 
 import numpy as np
@@ -100,3 +101,23 @@ def test_a_variable_that_never_comes(tmp_path, monkeypatch):
     monkeypatch.setenv("DDSTORE_HANDSHAKE_TIMEOUT_S", "1")
     with pyddstore.Store.attach(tmp_path, 2) as reader, pytest.raises(TimeoutError, match="never"):
         reader.join("never")
+
+
+def test_a_forked_worker_of_a_reader_reads(tmp_path):
+    where = str(tmp_path / "records")
+    core = pyddstore.PyDDStore(None, method=2, handshake_dir=where, rank=0, size=1)
+    core.add("x", np.arange(30.0).reshape(10, 3))
+    reader = pyddstore.PyDDStore(None, method=2, handshake_dir=where, n_core=1)
+    reader.join("x")
+
+    def work():
+        out = np.empty((2, 3))
+        reader.get_batch("x", out, [9, 4])
+        assert out[:, 0].tolist() == [27, 12]
+
+    child = multiprocessing.get_context("fork").Process(target=work)
+    child.start()
+    child.join(30)
+    assert child.exitcode == 0
+    reader.free()
+    core.free()
