@@ -49,12 +49,22 @@ Result<void> allgather(Comm& comm, std::span<const std::byte> in, std::span<std:
     auto waited = wait(watched, patience);
     if (waited && *waited == Waited::ended)
         return {};
-    Error why = !waited                      ? std::move(waited).error()
-                : *waited == Waited::timeout ? overdue(comm, timeout_ms)
-                                             : fail_rank(DDS_ERR_INTERRUPTED, comm.rank(),
-                                                         "rank %d was interrupted in a "
-                                                         "collective call",
-                                                         comm.rank());
+    Error why;
+    if (!waited) {
+        why = std::move(waited).error();
+    } else if (*waited == Waited::interrupted) {
+        why = fail_rank(DDS_ERR_INTERRUPTED, comm.rank(),
+                        "rank %d was interrupted in a collective call", comm.rank());
+    } else {
+        why = overdue(comm, timeout_ms);
+        // All others are at their deadline, too: one that was there first has said what is missing,
+        // and while we looked for that ourselves, our operation may have ended by its word.
+        auto last = operation->step();
+        if (!last)
+            why = std::move(last).error();
+        else if (*last == Step::ended)
+            return {};
+    }
     comm.give_up(why);
     return why;
 }

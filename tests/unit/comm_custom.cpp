@@ -264,6 +264,50 @@ void a_longer_struct_is_taken_where_the_rest_is_zero(void**)
     assert_int_equal(dds::open_custom(longer.ops, &seat).error().code, DDS_ERR_UNSUPPORTED);
 }
 
+// One whose operation ends, well or with what another rank says, while it is asked who is missing.
+class LastMinute : public Comm {
+public:
+    explicit LastMinute(Error end) : Comm(0, 2), end_(std::move(end)) {}
+    const char* kind() const override { return "last-minute"; }
+    dds::Result<std::unique_ptr<dds::Operation>> start_allgather(std::span<const std::byte>,
+                                                                 std::span<std::byte>, int) override
+    {
+        return std::unique_ptr<dds::Operation>(std::make_unique<Exchange>(*this));
+    }
+    std::vector<int> missing() const override
+    {
+        asked_ = true;
+        return {};
+    }
+
+private:
+    struct Exchange : dds::Operation {
+        explicit Exchange(LastMinute& owner) : comm(owner) {}
+        dds::Result<dds::Step> step() override
+        {
+            if (!comm.asked_)
+                return dds::Step::idle;
+            if (comm.end_.code)
+                return comm.end_;
+            return dds::Step::ended;
+        }
+        LastMinute& comm;
+    };
+    Error end_;
+    mutable bool asked_ = false;
+};
+
+void what_ends_the_exchange_at_the_deadline_is_the_answer(void**)
+{
+    LastMinute well(Error{DDS_SUCCESS, -1, {}});
+    assert_true(static_cast<bool>(dds::barrier(well, 20)));
+    LastMinute badly(dds::fail_rank(DDS_ERR_TIMEOUT, 1, "missing: rank 1"));
+    const auto told = dds::barrier(badly, 20);
+    assert_int_equal(told.error().code, DDS_ERR_TIMEOUT);
+    assert_int_equal(told.error().rank, 1);
+    assert_string_equal(told.error().text.c_str(), "missing: rank 1");
+}
+
 }  // namespace
 
 int main()
@@ -276,6 +320,7 @@ int main()
         cmocka_unit_test(what_the_callback_returns_is_passed_on_and_ends_the_communicator),
         cmocka_unit_test(an_operation_that_is_left_ends_the_communicator),
         cmocka_unit_test(a_missing_rank_is_a_timeout),
+        cmocka_unit_test(what_ends_the_exchange_at_the_deadline_is_the_answer),
         cmocka_unit_test(every_field_is_checked),
         cmocka_unit_test(a_longer_struct_is_taken_where_the_rest_is_zero),
     };
