@@ -1,32 +1,12 @@
 /* A forked child: its parent's handles are refused, and the parent is not disturbed. */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "forks.h"
 
 enum { kRow = 40 };
 
 static shards_t shards;
-
-/* Runs `body` in a child; what it asserts comes back as the child's end. */
-static void in_child(void (*body)(void), bool by_exit)
-{
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        body();
-        if (by_exit)
-            exit(0); /* exit handlers run in the child, too */
-        _exit(0);
-    }
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
 
 static void use_what_is_the_parents(void)
 {
@@ -68,6 +48,19 @@ static void give_back_what_is_the_parents(void)
     assert_true(seconds() - begin < 1.0);
 }
 
+/* Exit handlers run in the child, too. */
+static void give_back_and_exit(void)
+{
+    give_back_what_is_the_parents();
+    exit(0);
+}
+
+static void use_and_exit(void)
+{
+    use_what_is_the_parents();
+    exit(0);
+}
+
 static void open_a_store_of_its_own(void)
 {
     dds_comm_t self = NULL;
@@ -80,6 +73,12 @@ static void open_a_store_of_its_own(void)
     assert_int_equal(out, 42);
     ok(dds_free(&own));
     ok(dds_comm_free(&self));
+}
+
+static void open_a_store_and_exit(void)
+{
+    open_a_store_of_its_own();
+    exit(0);
 }
 
 static void the_parent_works_on(void)
@@ -99,15 +98,15 @@ static void the_parent_works_on(void)
 static void the_parents_handles_are_refused_in_the_child(void **state)
 {
     (void)state;
-    in_child(use_what_is_the_parents, false);
+    in_child(use_what_is_the_parents);
     the_parent_works_on();
 }
 
 static void freeing_in_the_child_leaves_the_parent_alone(void **state)
 {
     (void)state;
-    in_child(give_back_what_is_the_parents, false);
-    in_child(give_back_what_is_the_parents, true);
+    in_child(give_back_what_is_the_parents);
+    in_child(give_back_and_exit);
     the_parent_works_on();
 }
 
@@ -115,7 +114,7 @@ static void a_child_that_ends_is_no_rank_that_died(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++)
-        in_child(use_what_is_the_parents, i % 2);
+        in_child(i % 2 ? use_and_exit : use_what_is_the_parents);
     meet();
     the_parent_works_on();
 }
@@ -123,34 +122,18 @@ static void a_child_that_ends_is_no_rank_that_died(void **state)
 static void a_child_opens_a_store_of_its_own(void **state)
 {
     (void)state;
-    in_child(open_a_store_of_its_own, true);
+    in_child(open_a_store_and_exit);
     the_parent_works_on();
-}
-
-static atomic_bool stop;
-
-static void *read_on(void *arg)
-{
-    char out[kRow];
-    for (int64_t row = 0; !stop; row = (row + 1) % total_rows(&shards)) {
-        ok(dds_get(store, "x", row, 1, out, kRow));
-        check_batch(&shards, 1, &row, out);
-    }
-    return arg;
 }
 
 static void a_fork_while_other_threads_read_inherits_no_lock(void **state)
 {
     (void)state;
-    pthread_t threads[3];
-    stop = false;
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, read_on, NULL), 0);
+    needs_an_allocator_that_may_be_forked();
+    reading_t *reading = start_reading(&shards);
     for (int i = 0; i < 20; i++)
-        in_child(i % 2 ? open_a_store_of_its_own : use_what_is_the_parents, false);
-    stop = true;
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+        in_child(i % 2 ? open_a_store_of_its_own : use_what_is_the_parents);
+    stop_reading(reading);
     meet();
     the_parent_works_on();
 }
@@ -168,9 +151,7 @@ static void no_descriptor_passes_an_exec(void **state)
               (char *)NULL);
         _exit(9);
     }
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    ended(child);
 }
 
 static int open_all(void **state)

@@ -1,37 +1,16 @@
 /* dds_fork_reader: a forked child and other threads read what the store has, and disturb nobody. */
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support.h"
+#include "forks.h"
 
 enum { kRow = 72, kBatch = 50 };
 
 static shards_t shards;
-
-static pid_t start_child(void (*body)(void))
-{
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        body();
-        _exit(0);
-    }
-    return child;
-}
-
-static void ended(pid_t child)
-{
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
-static void in_child(void (*body)(void)) { ended(start_child(body)); }
 
 static void read_all_rows(dds_store_t from, const shards_t *of)
 {
@@ -169,18 +148,6 @@ static void many_children_at_once_and_one_is_killed(void **state)
     the_parent_works_on();
 }
 
-static atomic_bool stop;
-
-static void *read_on(void *arg)
-{
-    char out[kRow];
-    for (int64_t row = 0; !stop; row = (row + 1) % total_rows(&shards)) {
-        ok(dds_get(store, "x", row, 1, out, kRow));
-        check_batch(&shards, 1, &row, out);
-    }
-    return arg;
-}
-
 static void *change_on(void *arg)
 {
     int64_t value = 3;
@@ -201,18 +168,15 @@ static void read_x_in_a_child(void)
 static void forks_while_other_threads_read_and_add_inherit_no_lock(void **state)
 {
     (void)state;
-    pthread_t readers[2], changer;
-    stop = false;
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, read_on, NULL), 0);
+    needs_an_allocator_that_may_be_forked();
+    reading_t *reading = start_reading(&shards);
+    pthread_t changer;
     assert_int_equal(pthread_create(&changer, NULL, change_on, NULL), 0);
     const int children = path_under_test() == DDS_PATH_FABRIC ? 3 : 15; /* each connects anew */
     for (int i = 0; i < children; i++)
         in_child(read_x_in_a_child);
     pthread_join(changer, NULL);
-    stop = true;
-    for (int i = 0; i < 2; i++)
-        pthread_join(readers[i], NULL);
+    stop_reading(reading);
     meet();
     the_parent_works_on();
 }

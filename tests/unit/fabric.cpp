@@ -146,20 +146,26 @@ void a_batch_that_is_given_up_takes_no_other_with_it(void**)
     });
 }
 
-// What its threads, but for the test's own, had of a processor.  Ticks are counted by sampling, and a
-// thread that wakes for a microsecond is charged a whole one by chance.
-int64_t worked(pid_t pid)
+// What its threads, but for the test's own, had of a processor, and how often.  Ticks are counted by
+// sampling, and a thread that wakes for a microsecond is charged a whole one by chance.
+struct Worked {
+    int64_t ns = 0, times = 0;
+};
+
+Worked worked(pid_t pid)
 {
     const std::string tasks = "/proc/" + std::to_string(pid) + "/task";
     DIR* dir = opendir(tasks.c_str());
-    int64_t sum = 0;
+    Worked sum;
     while (const dirent* entry = readdir(dir)) {
         if (entry->d_name[0] == '.' || std::to_string(pid) == entry->d_name)
             continue;
         FILE* file = fopen((tasks + "/" + entry->d_name + "/schedstat").c_str(), "r");
-        int64_t ns = 0;
-        if (file && fscanf(file, "%ld", &ns) == 1)
-            sum += ns;
+        int64_t ns = 0, waited = 0, times = 0;
+        if (file && fscanf(file, "%ld %ld %ld", &ns, &waited, &times) == 3) {
+            sum.ns += ns;
+            sum.times += times;
+        }
         if (file)
             fclose(file);
     }
@@ -174,12 +180,16 @@ void an_idle_owner_takes_no_processor(void**)
             std::byte row[64];
             EXPECT(reader.read(0, 0, row, sizeof row).code == DDS_SUCCESS);
             clock::sleep(100 * clock::kMillisecond);
-            const int64_t before = worked(board.owners[0].pid);
-            EXPECT(before > 0);
+            const Worked before = worked(board.owners[0].pid);
+            EXPECT(before.ns > 0);
             clock::sleep(2 * clock::kSecond);
-            const int64_t took = worked(board.owners[0].pid) - before;
-            if (took > 5 * clock::kMillisecond)
-                return wrong(std::to_string(took) + " ns in 2 s");
+            const Worked after = worked(board.owners[0].pid);
+            const int64_t took = after.ns - before.ns, times = after.times - before.times;
+            // It wakes twice a second.  What that costs is the machine's and a sanitizer's, in a bad
+            // minute a millisecond each; one that polls wakes thousands of times, or takes seconds.
+            if (took > 20 * clock::kMillisecond || times > 50)
+                return wrong(std::to_string(took) + " ns in 2 s, " + std::to_string(times) +
+                             " times");
             return kFine;
         });
         assert_all(outcomes, DDS_SUCCESS);

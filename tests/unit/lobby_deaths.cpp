@@ -6,17 +6,6 @@
 
 #include "node/lobby_name.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
-
 namespace {
 
 using namespace dds;
@@ -47,7 +36,7 @@ void a_reader_that_is_killed_costs_the_owner_nothing(void**)
 {
     Place place;
     Owner owner(place.scratch.path());
-    constexpr int kRounds = SANITIZED ? 300 : 2'000;
+    constexpr int kRounds = DDS_SANITIZED ? 300 : 2'000;
     long before = 0;
     for (int i = 0; i < kRounds + 100; i++) {
         if (i == 100) {
@@ -77,7 +66,7 @@ void a_reader_that_is_killed_costs_the_owner_nothing(void**)
     const long growth = owner.resident_kib() - before;
     print_message("%d readers killed: %ld KiB more, %d descriptors more\n", kRounds, growth,
                   owner.visits());
-    if (!SANITIZED)
+    if (!DDS_SANITIZED)
         assert_true(growth < 256);
     place.serves(owner);
 }
