@@ -396,9 +396,10 @@ typedef struct dds_profile_s {
     uint32_t struct_size; /* set by DDS_PROFILE_INIT */
     uint32_t flags;
     uint64_t calls, rows;  /* reads of the variable, rows they named */
-    uint64_t mr_miss;      /* registrations of receive buffers */
-    uint64_t lock_wait_ns; /* waiting for a wire's lock */
-    uint64_t mr_ns, read_ns, cq_ns; /* registering, posting, completing: wires only */
+    /* Wires only: */
+    uint64_t mr_miss;      /* reads into a buffer that had to be registered and was not */
+    uint64_t lock_wait_ns; /* waiting for other threads' reads */
+    uint64_t mr_ns, read_ns, cq_ns; /* registering (0: no read does), posting, completing */
 } dds_profile_t;
 #define DDS_PROFILE_INIT { (uint32_t)sizeof(dds_profile_t), 0, 0, 0, 0, 0, 0, 0, 0 }
 

@@ -165,8 +165,7 @@ int dds_profile(dds_store_t store, const char* name, dds_profile_t* profile)
             return null_argument("profile");
         DDS_LET(v, opened.variable(name));
         dds_profile_t ours{};
-        ours.calls = v->calls.load(std::memory_order_relaxed);
-        ours.rows = v->rows_read.load(std::memory_order_relaxed);
+        v->profile.tell(ours);
         return write_struct(profile, ours, "dds_profile_t");
     });
 }

@@ -148,6 +148,9 @@ Result<void> Store::unregister_recv(void* buffer)
     const std::lock_guard lock(receive_mutex_);
     if (receive_buffers_.erase(static_cast<std::byte*>(buffer)) == 0)
         return fail(DDS_ERR_ARG, "buffer %p is not registered", buffer);
+    for (Transport* transport : {&router_->shared(), &router_->own_memory(), router_->wire()})
+        if (transport)
+            transport->unregister_local(static_cast<std::byte*>(buffer));
     return {};
 }
 

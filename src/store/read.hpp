@@ -216,10 +216,8 @@ inline void count_rows(Reader& reader, Variable& v, int64_t n, int64_t mine)
     const auto own = static_cast<uint64_t>(mine), others = static_cast<uint64_t>(n - mine);
     counters.add(DDS_PATH_SELF, own, own * v.mapped.row);
     counters.add(DDS_PATH_SHM, others, others * v.mapped.row);
-    if (v.mapped.profiled) [[unlikely]] {
-        v.calls.fetch_add(1, std::memory_order_relaxed);
-        v.rows_read.fetch_add(static_cast<uint64_t>(n), std::memory_order_relaxed);
-    }
+    if (v.mapped.profiled) [[unlikely]]
+        v.profile.read(static_cast<uint64_t>(n));
 }
 
 // Errors of reads, worded out of line.

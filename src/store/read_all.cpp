@@ -77,7 +77,7 @@ Result<void> Store::exchange_rows(Variable* v, Result<void> mine, int64_t n, con
     const auto wired = static_cast<uint64_t>(exchange->rows());
     static_cast<Counters*>(reader.counters)->add(DDS_PATH_MPI, wired, wired * v->mapped.row);
     if (v->mapped.profiled)
-        v->rows_read.fetch_add(wired, std::memory_order_relaxed);
+        Profile::add(v->profile.rows, wired);
     return {};
 }
 

@@ -11,6 +11,7 @@
 
 #include "memory/arena.hpp"
 #include "plan/partition.hpp"
+#include "store/profile.hpp"
 #include "transport/kernels/kernel.h"
 
 namespace dds {
@@ -66,7 +67,7 @@ struct Variable {
 
     std::atomic<int64_t> version{0};  // last published
 
-    std::atomic<uint64_t> calls{0}, rows_read{0};  // DDSTORE_PROFILE
+    Profile profile;  // where `mapped.profiled`
 
     std::vector<std::shared_ptr<const void>> holds;  // of what only reads: memory that bases are in
 

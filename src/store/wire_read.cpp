@@ -2,10 +2,32 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "store/read.hpp"
 
 namespace dds {
+
+namespace {
+
+// Adds what a scope takes to `ns`, where there is one.
+class Took {
+public:
+    explicit Took(int64_t* ns) : ns_(ns), begin_(ns ? clock::now() : 0) {}
+    Took(const Took&) = delete;
+    Took& operator=(const Took&) = delete;
+    ~Took()
+    {
+        if (ns_)
+            *ns_ += clock::now() - begin_;
+    }
+
+private:
+    int64_t* ns_;
+    int64_t begin_;
+};
+
+}  // namespace
 
 Copied copy_mapped(const Variable& v, int64_t n, const int64_t* rows, std::byte* out)
 {
@@ -82,8 +104,11 @@ Result<void> WireRead::post(const std::vector<WireRun>& runs, std::byte* out)
              static_cast<uint32_t>(part.runs.size())});
         part.runs.push_back(run);
     }
-    for (Part& part : parts_)
+    const Took took(timed() ? &post_ns_ : nullptr);
+    for (Part& part : parts_) {
+        part.batch.timed = timed();
         DDS_TRY(part.transport->post(part.batch));
+    }
     return {};
 }
 
@@ -135,6 +160,7 @@ Result<Step> WireRead::step()
     if (ended_)
         return Step::ended;
     bool all = true, moved = false;
+    std::optional<Took> took(timed() ? &complete_ns_ : nullptr);
     for (Part& part : parts_) {
         if (part.done)
             continue;
@@ -143,6 +169,7 @@ Result<Step> WireRead::step()
         moved = moved || part.batch.ended != before || part.done;
         all = all && part.done;
     }
+    took.reset();
     if (all) {
         conclude();
         return Step::ended;
@@ -200,9 +227,19 @@ void WireRead::conclude()
     if (held)
         error_.text += "; MPI may still write to the buffer of this read: keep it until "
                        "quarantined_bytes of dds_stats is 0, or until MPI_Finalize";
-    if (variable_->mapped.profiled) {
-        variable_->calls.fetch_add(1, std::memory_order_relaxed);
-        variable_->rows_read.fetch_add(static_cast<uint64_t>(n_), std::memory_order_relaxed);
+    if (timed())
+        note();
+}
+
+void WireRead::note()
+{
+    Profile& profile = variable_->profile;
+    profile.read(static_cast<uint64_t>(n_));
+    Profile::add(profile.post_ns, static_cast<uint64_t>(post_ns_));
+    Profile::add(profile.complete_ns, static_cast<uint64_t>(complete_ns_));
+    for (const Part& part : parts_) {
+        Profile::add(profile.missed, part.batch.unregistered);
+        Profile::add(profile.lock_ns, static_cast<uint64_t>(part.batch.lock_ns));
     }
 }
 

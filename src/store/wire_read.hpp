@@ -53,6 +53,8 @@ private:
     Part& part_for(Transport& transport);
     Result<void> post(const std::vector<WireRun>& runs, std::byte* out);
     void conclude();
+    bool timed() const { return variable_->mapped.profiled; }
+    void note();           // what it took, for dds_profile
     bool patient() const;  // some owner must call the library to serve us
     std::vector<uint8_t> wired() const;
 
@@ -64,6 +66,7 @@ private:
     Copied copied_;
     bool ended_ = false;
     int parks_ = 0;
+    int64_t post_ns_ = 0, complete_ns_ = 0;  // where timed()
     Error error_{DDS_SUCCESS, -1, {}};
 };
 

@@ -51,12 +51,16 @@ Result<FabricOffers> fabric_offers(const FabricWish& wish);
 // What all ranks have, by the offers of each; UNSUPPORTED names ranks and providers.
 Result<FabricOffer> fabric_agree(std::span<const FabricOffers> by_rank);
 
+// Where rows land: as the provider asks, as if it asked for registered memory, or in the library's
+// memory first.
+enum class FabricLands : uint8_t { as_asked, registered, staged };
+
 // What this rank opens.
 struct FabricChoice {
     FabricOffer offer{};
     std::string interface;  // or domain
     std::string address;    // of the interface; empty where the provider has addresses of its own
-    bool stage = false;     // rows land in library memory first
+    FabricLands lands = FabricLands::as_asked;
 };
 // Local.  Tells the log where it is not what was wished for.
 Result<FabricChoice> fabric_choose(const FabricOffer& agreed, const FabricWish& wish);

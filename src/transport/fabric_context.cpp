@@ -41,9 +41,21 @@ void FabricContext::join(FabricFlight& flight)
     flights_.push_back(&flight);
 }
 
+std::unique_lock<std::mutex> FabricContext::turn_of(Batch& batch)
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock)
+        return lock;
+    const int64_t begin = batch.timed ? clock::now() : 0;
+    lock.lock();
+    if (batch.timed)
+        batch.lock_ns += clock::now() - begin;
+    return lock;
+}
+
 void FabricContext::advance(FabricFlight& flight, Batch& batch)
 {
-    const std::lock_guard lock(mutex_);
+    const auto lock = turn_of(batch);
     take();
     post(flight);
     flight.idle = flight.landed.empty() ? flight.idle + 1 : 0;

@@ -32,6 +32,7 @@ private:
     struct Line;
     enum class Posted { yes, later, full, broken };
 
+    std::unique_lock<std::mutex> turn_of(Batch& batch);
     bool reset();
 
     void take();

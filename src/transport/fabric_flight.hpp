@@ -55,6 +55,12 @@ struct FabricLane {
     bool to_post() const { return !verdict && (!again.empty() || next < end); }
 };
 
+// Memory of the caller that reads may land in.
+struct FabricLanding {
+    size_t bytes;
+    FabricRegion region;
+};
+
 class FabricContext;
 
 struct FabricFlight final : Batch::State {
@@ -71,6 +77,7 @@ struct FabricFlight final : Batch::State {
     std::vector<uint64_t> left;     // bytes that are not here yet, by run
     std::vector<uint32_t> landed;   // runs that the batch is not told of
     std::vector<void*> local;       // descriptors of registered destinations; empty: none is needed
+    std::vector<std::shared_ptr<const FabricLanding>> landings;  // whose they are
     uint64_t bytes_open = 0;
     uint64_t staged = 0;
     size_t turn = 0;      // whose it is to post

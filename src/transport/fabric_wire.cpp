@@ -1,5 +1,6 @@
 #include "transport/fabric_wire.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "transport/fabric_context.hpp"
@@ -116,15 +117,23 @@ void FabricWire::detach(uint32_t peer, uint32_t segment)
 // Most providers read into any memory: then there is nothing to keep.
 Result<void> FabricWire::register_local(std::span<std::byte> memory)
 {
-    if (!port_->needs_local() || memory.empty())
+    if (!needs_local() || memory.empty())
         return {};
     const std::lock_guard lock(mutex_);
     const auto known = locals_.find(memory.data());
-    if (known != locals_.end() && known->second.bytes >= memory.size())
+    if (known != locals_.end() && known->second->bytes >= memory.size())
         return {};
     DDS_LET(region, port_->land(memory, nullptr));
-    locals_[memory.data()] = {memory.size(), std::move(region)};
+    longest_ = std::max(longest_, memory.size());
+    locals_[memory.data()] =
+        std::make_shared<const FabricLanding>(FabricLanding{memory.size(), std::move(region)});
     return {};
+}
+
+void FabricWire::unregister_local(std::byte* memory)
+{
+    const std::lock_guard lock(mutex_);
+    locals_.erase(memory);
 }
 
 void FabricWire::tell(dds_stats_t& stats) const
@@ -150,29 +159,36 @@ Result<std::unique_ptr<Transport>> FabricWire::in_child() const
     return std::unique_ptr<Transport>(std::move(wire));
 }
 
-void* FabricWire::local_of(const Run& run) const
+std::shared_ptr<const FabricLanding> FabricWire::local_of(const Run& run) const
 {
-    auto at = locals_.upper_bound(run.to);
-    if (at == locals_.begin())
-        return nullptr;
-    --at;
-    const auto before = static_cast<size_t>(run.to - at->first);
-    return before + run.bytes <= at->second.bytes ? fi_mr_desc(at->second.region.mr.get())
-                                                  : nullptr;
+    // A slice of a buffer may be registered, too, so that the nearest is not the one that has all.
+    for (auto at = locals_.upper_bound(run.to); at != locals_.begin();) {
+        --at;
+        const auto before = static_cast<size_t>(run.to - at->first);
+        if (before + run.bytes <= at->second->bytes)
+            return at->second;
+        if (before >= longest_)
+            break;
+    }
+    return nullptr;
 }
 
 // Where a destination must be registered: a batch goes straight to it, or all of it by way of ours.
-void FabricWire::find_local(FabricFlight& flight, const Batch& batch) const
+void FabricWire::find_local(FabricFlight& flight, Batch& batch) const
 {
-    flight.stage = choice_.stage;
-    if (choice_.stage || !port_->needs_local())
+    flight.stage = choice_.lands == FabricLands::staged;
+    if (flight.stage || !needs_local())
         return;
     flight.local.reserve(batch.runs.size());
     for (const Run& run : batch.runs) {
-        flight.local.push_back(local_of(run));
-        if (!flight.local.back() && run.bytes > 0)
+        auto landing = local_of(run);
+        flight.local.push_back(landing ? fi_mr_desc(landing->region.mr.get()) : nullptr);
+        if (!landing && run.bytes > 0)
             flight.stage = true;
+        else if (landing && (flight.landings.empty() || flight.landings.back() != landing))
+            flight.landings.push_back(std::move(landing));
     }
+    batch.unregistered = flight.stage ? 1 : 0;
 }
 
 // Runs come grouped by peer and segment.

@@ -32,6 +32,7 @@ public:
     bool attached(uint32_t peer, uint32_t segment) const override;
     void detach(uint32_t peer, uint32_t segment) override;
     Result<void> register_local(std::span<std::byte> memory) override;
+    void unregister_local(std::byte* memory) override;
     void tell(dds_stats_t& stats) const override;
     Result<std::unique_ptr<Transport>> in_child() const override;
 
@@ -46,10 +47,6 @@ private:
         FabricRegion region;
         std::shared_ptr<const void> keep;  // NULL: the caller's own
     };
-    struct Local {
-        size_t bytes;
-        FabricRegion region;
-    };
 
     static uint64_t where(uint32_t peer, uint32_t segment)
     {
@@ -58,8 +55,12 @@ private:
     Result<void> expose(uint32_t segment, std::span<const std::byte> memory, FabricKey key,
                         std::shared_ptr<const void> keep, Key& out);
     Result<void> lay_lanes(FabricFlight& flight, Batch& batch) const;
-    void find_local(FabricFlight& flight, const Batch& batch) const;
-    void* local_of(const Run& run) const;
+    bool needs_local() const
+    {
+        return port_->needs_local() || choice_.lands == FabricLands::registered;
+    }
+    void find_local(FabricFlight& flight, Batch& batch) const;
+    std::shared_ptr<const FabricLanding> local_of(const Run& run) const;
     void leave(FabricFlight& flight, Batch& batch);
 
     const Node* node_;
@@ -71,7 +72,9 @@ private:
     std::vector<FabricPeer*> peers_;   // by rank
     std::unordered_map<uint64_t, std::shared_ptr<FabricPlace>> places_;
     std::unordered_map<uint32_t, Exposed> exposed_;
-    std::map<const std::byte*, Local> locals_;  // destinations, where they must be registered
+    // Destinations, where they must be registered, by their address; the longest ever.
+    std::map<const std::byte*, std::shared_ptr<const FabricLanding>> locals_;
+    size_t longest_ = 0;
 
     std::atomic<uint64_t> retries_{0}, staged_{0};
     static std::atomic<uint64_t> quarantined_;

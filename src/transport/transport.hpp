@@ -38,6 +38,11 @@ struct Batch {
     size_t ended = 0;
     Error error{DDS_SUCCESS, -1, {}};  // the first run's that failed
     uint64_t held = 0;                 // bytes that a transfer which was given up may still write
+    // For profiles: whether time is taken, that of waiting for other batches' threads, and how many
+    // times `to` was to be registered and was not.
+    bool timed = false;
+    int64_t lock_ns = 0;
+    uint64_t unregistered = 0;
     struct State {
         virtual ~State() = default;
     };
@@ -130,8 +135,10 @@ public:
         return fail(DDS_ERR_UNSUPPORTED, "%s cannot be used in a forked child", words().c_str());
     }
 
-    // A destination that is used again and again.
+    // A destination that is used again and again; until it is not.  Reads under way keep what they
+    // have of it.
     virtual Result<void> register_local(std::span<std::byte>) { return {}; }
+    virtual void unregister_local(std::byte*) {}
 
     // What the owner wrote before a meeting of all ranks is what the others read after it, where each
     // does this before and after.

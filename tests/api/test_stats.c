@@ -1,4 +1,5 @@
 /* What a store tells about itself: stats, profile and path. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,45 @@ static void a_profile_counts_only_when_asked_to(void **state)
     close_store(&fresh);
 }
 
+static void *read_from_others(void *from)
+{
+    enum { kBatch = 64 };
+    int64_t rows[kBatch], out[kBatch];
+    for (int i = 0; i < kBatch; i++)
+        rows[i] = (my_rank + 1) % ranks;
+    for (int i = 0; i < 50; i++)
+        ok(dds_get_batch(from, "x", kBatch, rows, out, sizeof out));
+    return NULL;
+}
+
+static void a_profile_takes_the_time_of_wires(void **state)
+{
+    (void)state;
+    if ((path_under_test() != DDS_PATH_FABRIC && path_under_test() != DDS_PATH_MPI) || ranks == 1)
+        skip();
+    enum { kThreads = 6 }; /* more than there are endpoints to read through */
+    dds_profile_t profile = DDS_PROFILE_INIT;
+    pthread_t threads[kThreads];
+    const int64_t value = my_rank;
+    setenv("DDSTORE_PROFILE", "1", 1);
+    dds_store_t fresh = open_store();
+    unsetenv("DDSTORE_PROFILE");
+    ok(dds_add(fresh, "x", 1, 1, DDS_INT64, &value, NULL));
+    for (int i = 0; i < kThreads; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_from_others, fresh), 0);
+    const double begin = seconds();
+    for (int i = 0; i < kThreads; i++)
+        pthread_join(threads[i], NULL);
+    const double most = (seconds() - begin) * kThreads * 1e9;
+    ok(dds_profile(fresh, "x", &profile));
+    assert_int_equal(profile.calls, 50 * kThreads);
+    assert_int_equal(profile.rows, 64 * 50 * kThreads);
+    assert_true(profile.read_ns > 0 && profile.cq_ns > 0);
+    assert_true((double)(profile.read_ns + profile.cq_ns) < most + 1e9);
+    assert_true(profile.lock_wait_ns <= profile.read_ns + profile.cq_ns);
+    close_store(&fresh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +166,7 @@ int main(void)
         cmocka_unit_test(memory_is_counted_while_it_is_used),
         cmocka_unit_test(tables_grow_with_ranks_and_not_with_their_square),
         cmocka_unit_test(a_profile_counts_only_when_asked_to),
+        cmocka_unit_test(a_profile_takes_the_time_of_wires),
     };
     return run_group_with_store(tests);
 }

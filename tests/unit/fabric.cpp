@@ -55,7 +55,7 @@ void rows_may_land_in_library_memory_first(void**)
                            EXPECT(error.code || stats.staged_bytes > uint64_t{17} << 20);
                            return error;
                        },
-                       true),
+                       FabricLands::staged),
                    DDS_SUCCESS);
     });
 }
@@ -80,6 +80,75 @@ Error many_rows(const Reader& reader, int owners, int n, unsigned seed)
                              run.bytes));
     }
     return kFine;
+}
+
+// Reads `bytes` into `to`; how much of it came by way of the library's memory, or -1.
+int64_t staged_of(Reader& reader, std::byte* to, uint64_t bytes)
+{
+    dds_stats_t before{}, after{};
+    reader.wire->tell(before);
+    Batch batch;
+    batch.runs.push_back(reader.run(0, 77, to, bytes));
+    const Error error = reader.read(batch);
+    reader.wire->tell(after);
+    const uint64_t staged = after.staged_bytes - before.staged_bytes;
+    const bool right = error.code == DDS_SUCCESS && Reader::right(0, 77, to, bytes) &&
+                       batch.unregistered == (staged ? 1 : 0);
+    return right ? static_cast<int64_t>(staged) : -1;
+}
+
+void registered_memory_and_its_slices_are_read_into_directly(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(
+            provider, 1,
+            [](Reader& reader, Shared&) -> Error {
+                std::vector<std::byte> out(100'000), other(5'000);
+                FabricWire& wire = *reader.wire;
+                std::byte* to = out.data();
+                EXPECT(staged_of(reader, to, 64) == 64);
+                EXPECT(wire.register_local(out));
+                EXPECT(wire.register_local(out));
+                EXPECT(wire.register_local(std::span(out).subspan(3'000, 100)));
+                EXPECT(staged_of(reader, to, out.size()) == 0);
+                EXPECT(staged_of(reader, to + 3'000, 100) == 0);
+                EXPECT(staged_of(reader, to + 3'010, 4'000) == 0);  // past the slice's end
+                EXPECT(staged_of(reader, to + 99'999, 1) == 0);
+                EXPECT(staged_of(reader, other.data(), other.size()) == 5'000);
+                wire.unregister_local(to);
+                EXPECT(staged_of(reader, to + 3'010, 50) == 0);
+                EXPECT(staged_of(reader, to, 64) == 64);
+                wire.unregister_local(to + 3'000);
+                EXPECT(staged_of(reader, to + 3'010, 50) == 50);
+                return kFine;
+            },
+            FabricLands::registered);
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+// It may be registered for as long as reads take, and go while they are under way.
+void what_is_under_way_keeps_its_registration(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(
+            provider, 1,
+            [](Reader& reader, Shared&) -> Error {
+                std::vector<std::byte> out(kRows);
+                EXPECT(reader.wire->register_local(out));
+                Batch batch;
+                batch.runs.push_back(reader.run(0, 0, out.data(), out.size()));
+                EXPECT(reader.wire->post(batch));
+                reader.wire->unregister_local(out.data());
+                while (!reader.wire->progress(batch))
+                    ;
+                EXPECT(batch.error.code == DDS_SUCCESS && batch.unregistered == 0);
+                EXPECT(Reader::right(0, 0, out.data(), out.size()));
+                return kFine;
+            },
+            FabricLands::registered);
+        assert_all(outcomes, DDS_SUCCESS);
+    });
 }
 
 void more_rows_than_the_window_come_from_two_owners(void**)
@@ -345,6 +414,8 @@ int main()
     const CMUnitTest tests[] = {
         cmocka_unit_test(runs_of_any_length_arrive_whole),
         cmocka_unit_test(rows_may_land_in_library_memory_first),
+        cmocka_unit_test(registered_memory_and_its_slices_are_read_into_directly),
+        cmocka_unit_test(what_is_under_way_keeps_its_registration),
         cmocka_unit_test(more_rows_than_the_window_come_from_two_owners),
         cmocka_unit_test(several_threads_read_at_once),
         cmocka_unit_test(a_batch_that_is_given_up_takes_no_other_with_it),

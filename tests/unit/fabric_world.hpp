@@ -39,12 +39,13 @@ inline std::byte value_of(int owner, uint64_t at)
     return static_cast<std::byte>((at * 2654435761u >> 11) + static_cast<uint64_t>(owner) * 101);
 }
 
-inline FabricChoice choice_of(const std::string& provider, bool stage = false)
+inline FabricChoice choice_of(const std::string& provider,
+                              FabricLands lands = FabricLands::as_asked)
 {
     const FabricWish wish{provider, "", true};
     const auto offers = fabric_offers(wish);
     auto choice = fabric_choose(offers->each[0], wish);
-    choice->stage = stage;
+    choice->lands = lands;
     return *choice;
 }
 
@@ -219,13 +220,13 @@ inline void for_each_provider(const std::function<void(const std::string&)>& tes
 // `count` owners, as they are made by default, and a reader that does `work`.
 template <class Work>
 std::vector<Outcome> with_owners(const std::string& provider, int count, const Work& work,
-                                 bool stage = false)
+                                 FabricLands lands = FabricLands::as_asked)
 {
     std::vector<Outcome> outcomes;
     with_shared([&](Shared& board) {
         outcomes = in_processes(count + 1, [&](int rank) -> Error {
             if (rank == 0) {
-                Reader reader(board, choice_of(provider, stage), count);
+                Reader reader(board, choice_of(provider, lands), count);
                 return work(reader, board);
             }
             prctl(PR_SET_PDEATHSIG, SIGKILL);

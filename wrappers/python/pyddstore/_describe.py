@@ -43,15 +43,15 @@ class Profile:
     calls: int
     rows: int
     mr_miss: int
-    """Registrations of receive buffers."""
+    """Reads over a wire into a buffer that had to be registered and was not."""
     lock_wait: float
-    """Seconds of waiting for a wire's lock."""
+    """Seconds of waiting for other threads' reads over a wire."""
     mr: float
-    """Seconds of registering."""
+    """Seconds of registering: 0, no read does."""
     read: float
-    """Seconds of posting."""
+    """Seconds of posting to a wire."""
     cq: float
-    """Seconds of completing."""
+    """Seconds of completing what was posted."""
 
 
 @dataclass(frozen=True)
