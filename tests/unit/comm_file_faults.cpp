@@ -1,11 +1,10 @@
 // FileComm where the files are not well: leftovers, junk in their place, a file system that is full,
 // gone or silent, and ranks that die at each step.
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
 
 #include "ranks.hpp"
+#include "small_disk.hpp"
 
 namespace {
 
@@ -245,19 +244,12 @@ void a_directory_that_is_removed_in_an_exchange_ends_it(void**)
         assert_true(outcome.seconds < 3);
 }
 
-// A small tmpfs in a mount namespace of its own: what is asked for does not fit on one rank.
+// What is asked for does not fit on one rank.
 void a_full_file_system_is_told_to_everybody(void**)
 {
     const Scratch scratch;
     const std::string dir = scratch.at("full");
-    mkdir(dir.c_str(), 0700);
-    fflush(nullptr);
-    const pid_t child = fork();
-    if (child == 0) {
-        if (unshare(CLONE_NEWNS) != 0 ||
-            mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-            mount("tmpfs", dir.c_str(), "tmpfs", 0, "size=256k,mode=0700") != 0)
-            _exit(77);
+    unit::on_a_small_disk(dir, "size=256k", [&] {
         const auto outcomes = unit::in_processes(3, [&](int rank) {
             return unit::with_comm(dir, "s0", rank, 3, 10'000, [](Comm& comm) -> Result<void> {
                 DDS_TRY(unit::exchange(comm, 1'000, 1));
@@ -271,16 +263,8 @@ void a_full_file_system_is_told_to_everybody(void**)
                 wrong++;
             }
         const std::string left = "ls " + dir + " | grep -q tmp";
-        wrong += system(left.c_str()) == 0;
-        fflush(nullptr);
-        _exit(wrong);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip();
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+        return wrong + (system(left.c_str()) == 0);
+    });
 }
 
 // The part of rank 1 is damaged when rank 0 reads it, and stays so.
