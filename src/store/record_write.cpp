@@ -69,6 +69,17 @@ private:
     size_t entry_ = 0;  // where the last one begins
 };
 
+template <class Record>
+Header header_of(Kind kind, const Record& record)
+{
+    Header header{};
+    header.kind = kind;
+    header.store = record.store;
+    header.epoch = record.epoch;
+    header.sequence = record.sequence;
+    return header;
+}
+
 }  // namespace
 }  // namespace record_format
 
@@ -90,12 +101,7 @@ Result<std::vector<std::byte>> write_record(const CoreRecord& record)
         writer.put(rank.address.data(), rank.address.size());
         writer.put(rank.socket.data(), rank.socket.size());
     }
-    Header header{};
-    header.kind = Kind::core;
-    header.store = record.store;
-    header.epoch = record.epoch;
-    header.sequence = record.sequence;
-    return writer.finish(header);
+    return writer.finish(header_of(Kind::core, record));
 }
 
 Result<std::vector<std::byte>> write_record(const VariableRecord& record)
@@ -119,12 +125,7 @@ Result<std::vector<std::byte>> write_record(const VariableRecord& record)
                                   segment.bytes});
         writer.put(segment.key.data(), segment.key.size());
     }
-    Header header{};
-    header.kind = Kind::variable;
-    header.store = record.store;
-    header.epoch = record.epoch;
-    header.sequence = record.sequence;
-    return writer.finish(header);
+    return writer.finish(header_of(Kind::variable, record));
 }
 
 }  // namespace dds
