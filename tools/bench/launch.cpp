@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <filesystem>
 
@@ -16,12 +15,12 @@
 #include "limit_exchange.hpp"
 #include "lines.hpp"
 #include "mpi_job.hpp"
+#include "process.hpp"
 
 namespace bench {
 namespace {
 
 using Use = std::function<void(const Line&)>;
-using Words = std::vector<std::string>;
 
 volatile sig_atomic_t stopped = 0;
 
@@ -31,31 +30,6 @@ void stop_on_signals()
     action.sa_handler = [](int) { stopped = 1; };
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal, &action, nullptr);
-}
-
-// Ends by `at_death` when we do.
-pid_t start(Words words, int at_death)
-{
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child)
-        return child;
-    prctl(PR_SET_PDEATHSIG, at_death);
-    if (getppid() != parent)  // it died before the line above
-        _exit(kFailed);
-    std::vector<char*> args;
-    for (std::string& word : words)
-        args.push_back(word.data());
-    args.push_back(nullptr);
-    execv(args[0], args.data());
-    die("cannot start %s: %s", args[0], strerror(errno));
-}
-
-std::string this_program()
-{
-    char file[PATH_MAX];
-    const ssize_t n = readlink("/proc/self/exe", file, sizeof file);
-    return n < 0 ? "/proc/self/exe" : std::string(file, static_cast<size_t>(n));
 }
 
 // Waits for all and takes their lines; when one fails or we are told to stop the others are ended,

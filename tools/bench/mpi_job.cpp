@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "control.hpp"
+#include "process.hpp"
 
 namespace bench {
 namespace {
@@ -24,20 +24,6 @@ const Known kKnown[] = {
     {"openmpi", {"Open MPI)", "OpenRTE)"}, {"libmpi.so.40"}},
     {"mpich", {"HYDRA"}, {"libmpich.so.12", "libmpi.so.12"}},
 };
-
-fs::path in_path(const std::string& program)
-{
-    const char* const path = getenv("PATH");
-    const std::string folders = path ? path : "/usr/bin:/bin";
-    for (size_t at = 0; at <= folders.size();) {
-        const size_t end = std::min(folders.find(':', at), folders.size());
-        const fs::path file = fs::path(folders.substr(at, end - at)) / program;
-        if (access(file.c_str(), X_OK) == 0)
-            return file;
-        at = end + 1;
-    }
-    return {};
-}
 
 std::string version_of(const fs::path& program)
 {
