@@ -9,11 +9,16 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "hosts"))
+
+import hosts
 
 BENCH = sys.argv.pop(1)
 MPIS = [name for name in ("openmpi", "mpich") if shutil.which(f"mpirun.{name}")]
@@ -36,7 +41,7 @@ def bench(*words, path=None, timeout=60):
     )
 
 
-class Lines(unittest.TestCase):
+class Case(unittest.TestCase):
     def lines(self, *words, path=None):
         done = bench(*words, path=path)
         self.assertIn(done.returncode, (MEASURED, NOISY), done.stderr)
@@ -47,6 +52,52 @@ class Lines(unittest.TestCase):
             self.assertGreater(line["ratio"], 0)
         return lines
 
+    def ends_after(self, stop, *words):
+        """Stopped so while it measures it ends, and with it its ranks and its directory."""
+        with tempfile.TemporaryDirectory() as folder:
+            run = subprocess.Popen(
+                [BENCH, "--case", "get_batch", *words, "--total-bytes", "64M"],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                text=True,
+                env=os.environ | {"TMPDIR": folder},
+            )
+            self.assertIn("[1/6]", run.stderr.readline())
+            time.sleep(0.3)
+            stop(run, folder)
+            with run.stderr:
+                run.stderr.read()
+            self.assertEqual(run.wait(20), FAILED)
+            left = [file.name for file in pathlib.Path(folder).glob("ddstore-bench-*")]
+            self.assertEqual(left, [])
+            self.assertEqual(ranks_in(folder), {})
+
+
+def ranks_in(folder):
+    """The words of each process that has to do with it."""
+    found = {}
+    for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            if folder in (words := process.read_text(errors="replace")):
+                found[int(process.parent.name)] = words.split("\0")
+    return found
+
+
+def told(run, folder):
+    run.terminate()
+
+
+def a_rank_killed(run, folder):
+    (rank,) = [
+        pid
+        for pid, words in ranks_in(folder).items()
+        if words[0].endswith("ddstore-bench") and words[-3:-1] == ["--as-rank", "1"]
+    ]
+    os.kill(rank, signal.SIGKILL)
+
+
+class Lines(Case):
     def test_ranks_of_its_own_measure_each_row(self):
         lines = self.lines("--case", "get_batch", "--row", "64,3072")
         self.assertEqual([line["row"] for line in lines], [64, 3072])
@@ -108,6 +159,9 @@ class Refusals(unittest.TestCase):
         self.refused(USAGE, "--case is missing", "--path", "mpi")
         self.refused(USAGE, "--path mpi is measured with", "--path", "mpi", "--case", "add")
         self.refused(USAGE, "--mpi is one of", "--mpi", "lam", "--case", "get")
+        self.refused(USAGE, "goes with --path mpi or fabric", "--hosts", "2", "--case", "get")
+        self.refused(USAGE, "leave --mpi out", "--hosts", "2", "--path", "fabric", "--mpi", "mpich",
+                     "--case", "get")  # fmt: skip
         self.refused(USAGE, "rows of at most", "--path", "mpi", "--case", "get", "--row", "2G",
                      "--total-bytes", "16G")  # fmt: skip
 
@@ -117,36 +171,32 @@ class Refusals(unittest.TestCase):
         self.refused(FAILED, "no MPI here", "--path", "mpi", *words, path="/nowhere")
 
 
-class Ends(unittest.TestCase):
+class Ends(Case):
     def test_told_to_stop_it_ends_its_ranks_and_its_directory(self):
-        for mpi in [None, *MPIS]:
-            with self.subTest(mpi=mpi), tempfile.TemporaryDirectory() as folder:
-                words = ["--case", "get_batch", *(["--mpi", mpi] if mpi else [])]
-                run = subprocess.Popen(
-                    [BENCH, *words, "--total-bytes", "64M"],
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    stdin=subprocess.DEVNULL,
-                    text=True,
-                    env=os.environ | {"TMPDIR": folder},
-                )
-                self.assertIn("[1/6]", run.stderr.readline())
-                time.sleep(0.3)
-                run.terminate()
-                with run.stderr:
-                    run.stderr.read()
-                self.assertEqual(run.wait(20), FAILED)
-                left = [file.name for file in pathlib.Path(folder).glob("ddstore-bench-*")]
-                self.assertEqual(left, [])
-                self.assertEqual(self.ranks_in(folder), [])
+        for by in [[], *(["--mpi", mpi] for mpi in MPIS)]:
+            with self.subTest(by=by):
+                self.ends_after(told, *by)
 
-    def ranks_in(self, folder):
-        found = []
-        for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
-            with contextlib.suppress(OSError):
-                if folder in process.read_text(errors="replace"):
-                    found.append(process.parent.name)
-        return found
+
+class Hosts(Case):
+    """Over libfabric, between hosts of this machine's own."""
+
+    @classmethod
+    def setUpClass(cls):
+        if why := hosts.why_not():
+            raise unittest.SkipTest(why)
+
+    def test_no_mpi_is_needed(self):
+        words = ("--hosts", "2", "--path", "fabric", "--case", "get_batch", "--ranks", "3")
+        (line,) = self.lines(*words, "--batch", "8", "--row", "3072")
+        self.assertEqual((line["path"], line["ranks"]), ("fabric", 3))
+        self.assertIn("fi_read", line["limit"])
+
+    def test_told_to_stop_nothing_is_left(self):
+        self.ends_after(told, "--hosts", "2", "--path", "fabric")
+
+    def test_a_killed_rank_ends_them_all(self):
+        self.ends_after(a_rank_killed, "--hosts", "2", "--path", "fabric")
 
 
 if __name__ == "__main__":

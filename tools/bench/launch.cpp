@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "control.hpp"
+#include "hosts.hpp"
 #include "limit_exchange.hpp"
 #include "lines.hpp"
 #include "mpi_job.hpp"
@@ -94,10 +95,18 @@ public:
     // By the mpirun, which ends its ranks when it is told to.
     bool run_mpi(const MpiJob& job, const Use& use)
     {
+        return run_by(job.command, {"--as-mpi", job.library}, use);
+    }
+
+    // By a starter of ours beside the hosts.
+    bool run_on_hosts(const Use& use) { return run_by(hosts_command(options_), {}, use); }
+
+private:
+    bool run_by(Words command, const Words& how, const Use& use)
+    {
         const std::string control = make_control(dir_, 0);
         Lines lines(dir_);
-        Words command = job.command;
-        for (const std::string& word : rank_words({"--as-mpi", job.library}, control))
+        for (const std::string& word : rank_words(how, control))
             command.push_back(word);
         const pid_t pid = start(command, SIGTERM);
         if (pid < 0)
@@ -105,7 +114,6 @@ public:
         return wait_for({pid}, SIGTERM, false, lines, use);
     }
 
-private:
     Words rank_words(const Words& how, const std::string& control) const
     {
         Words all = words_;
@@ -163,7 +171,9 @@ int launch(const Options& options, int argc, char** argv)
     Report report(options);
     const Use print = [&](const Line& line) { report.add(line); };
     bool well = true;
-    if (jobs.empty())
+    if (options.hosts && options.path == "fabric")
+        well = launcher.run_on_hosts(print);
+    else if (jobs.empty())
         well = launcher.run_ranks(print);
     std::vector<Line> best;
     const bool compared = options.path != "mpi" && jobs.size() > 1;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "control.hpp"
+#include "hosts.hpp"
 #include "process.hpp"
 
 namespace bench {
@@ -73,19 +74,16 @@ std::optional<MpiJob> find_hosts(const std::string& name, const Options& options
     std::error_code ignored;
     const fs::path source =
         fs::canonical("/proc/self/exe", ignored).parent_path().parent_path().parent_path();
-    const fs::path tool = source / "tests/hosts/run.py", wheels = source / ".venv/mpi";
-    if (geteuid() != 0)
-        die("--hosts makes network namespaces: it needs root");
-    if (!fs::exists(tool, ignored))
-        die("--hosts needs %s: run the program from where it was built", tool.c_str());
+    const fs::path wheels = source / ".venv/mpi";
+    Words command = hosts_program("run.py");
     const bool open_mpi = name == kMpis[0];
     const fs::path mpich = wheels / "mpich/lib/libmpi.so.12";
     if (!open_mpi && !fs::exists(mpich, ignored))
         return {};
-    return MpiJob{{in_path("python3"), "-sSEB", tool, "--wheels", wheels, "--mpi",
-                   open_mpi ? "openmpi4" : "mpich5", "--hosts", std::to_string(options.hosts),
-                   "--ranks", std::to_string(options.ranks), "--timeout", "36000", "--"},
-                  open_mpi ? kKnown[0].libraries[0] : mpich.string()};
+    command.insert(command.end(), {"--wheels", wheels, "--mpi", open_mpi ? "openmpi4" : "mpich5",
+                                   "--hosts", std::to_string(options.hosts), "--ranks",
+                                   std::to_string(options.ranks), "--timeout", "36000", "--"});
+    return MpiJob{command, open_mpi ? kKnown[0].libraries[0] : mpich.string()};
 }
 
 }  // namespace

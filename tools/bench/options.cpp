@@ -53,8 +53,8 @@ Options:
   --mpi NAME        ranks of that MPI, openmpi or mpich, started by its mpirun (ranks of our own; where
                     the limit is an MPI's: of all that are here, one after another)
   --ranks N         ranks to start (2)
-  --hosts N         with --path mpi, from the source tree and as root: ranks on so many hosts of this
-                    machine's own (network namespaces), not on one
+  --hosts N         with --path mpi or fabric, from the source tree and as root: ranks on so many hosts of
+                    this machine's own (network namespaces), not on one; over fabric without an MPI
   --readers N       how many of them read at the same time (all, but at most two a core)
   --row A,B,..      bytes of a row (64,512,3072,12800,204800,1048576; add: 3072)
   --batch N,..      rows a call (128)
@@ -182,8 +182,10 @@ void complete(Options& o)
     for (const size_t row : o.rows)
         if (o.path == "mpi" && row > most)
             usage("--path mpi takes rows of at most %zu bytes for %d ranks", most, o.ranks);
-    if (o.hosts && (o.path != "mpi" || o.hosts > o.ranks))
-        usage("--hosts %d goes with --path mpi and at least as many --ranks", o.hosts);
+    if (o.hosts && ((o.path != "mpi" && o.path != "fabric") || o.hosts > o.ranks))
+        usage("--hosts %d goes with --path mpi or fabric and at least as many --ranks", o.hosts);
+    if (o.hosts && o.path == "fabric" && !o.mpi.empty())
+        usage("--hosts with --path fabric starts the ranks without an MPI: leave --mpi out");
     o.over_mpi = o.path == "mpi" || (o.path == "shm" && o.what == "get_batch_all");
     if (o.readers > o.ranks)
         usage("--readers %d of --ranks %d cannot be", o.readers, o.ranks);

@@ -30,6 +30,8 @@ struct Options {
     std::string control, dir;
     std::string library;    // of the MPI that started this rank
     bool over_mpi = false;  // the limit is the MPI's
+    // Whoever is told all that a rank is told, but is none, starts the ranks.
+    bool starts() const { return !dir.empty() && rank < 0 && library.empty(); }
 };
 
 // Prints and exits for --help and for what it does not understand.
