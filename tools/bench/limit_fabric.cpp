@@ -7,105 +7,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <map>
-#include <thread>
 
 #include "fabric.hpp"
+#include "fabric_target.hpp"
 
 namespace bench {
 namespace {
 
 constexpr size_t kBytes = size_t{8} << 20;  // under way at most
 
-// Where one rank's rows are read.
-struct Place {
-    char name[256];
-    uint64_t name_bytes;
-    uint64_t key, base;  // base + g * row is row g
-};
-
-// The endpoint that others read from, and the thread that makes their reads move on: blocked in the
-// queue, or polling it while some reader measures so.
-class Target {
-public:
-    Target(const FabricDomain& domain, const Variable& variable, int me,
-           std::atomic<uint32_t>* polls)
-        : end_(domain), polls_(polls)
-    {
-        const auto first = static_cast<size_t>(variable.first()[static_cast<size_t>(me)]);
-        const auto next = static_cast<size_t>(variable.first()[static_cast<size_t>(me) + 1]);
-        const size_t row = variable.row();
-        region_ = domain.expose(variable.own(), (next - first) * row, end_.endpoint.get());
-        const std::string name = end_.name();
-        if (name.size() > sizeof place_.name)
-            die("the provider's addresses have %zu bytes", name.size());
-        place_.name_bytes = name.copy(place_.name, sizeof place_.name);
-        place_.key = fi_mr_key(region_.get());
-        place_.base =
-            (domain.by_address() ? reinterpret_cast<uint64_t>(variable.own()) : 0) - first * row;
-        thread_ = std::thread([this] { polls_ ? poll() : block(); });
-    }
-    ~Target()
-    {
-        stop_ = true;
-        if (polls_)
-            syscall(SYS_futex, polls_, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
-        fi_cq_signal(end_.queue.get());
-        thread_.join();
-    }
-
-    const Place& place() const { return place_; }
-
-private:
-    void block()
-    {
-        fi_cq_entry entry;
-        while (!stop_)
-            if (const auto n = fi_cq_sread(end_.queue.get(), &entry, 1, nullptr, 500); n < 0)
-                forget(n);
-    }
-    void poll()
-    {
-        constexpr timespec kLook{0, 100'000'000};
-        fi_cq_entry entry;
-        while (!stop_) {
-            if (polls_->load() == 0) {
-                syscall(SYS_futex, polls_, FUTEX_WAIT, 0, &kLook, nullptr, 0);
-                continue;
-            }
-            if (const auto n = fi_cq_read(end_.queue.get(), &entry, 1); n < 0)
-                forget(n);
-            sched_yield();
-        }
-    }
-    // Of a peer that has gone.
-    void forget(ssize_t code)
-    {
-        fi_cq_err_entry error{};
-        if (code == -FI_EAVAIL)
-            fi_cq_readerr(end_.queue.get(), &error, 0);
-    }
-
-    FabricEnd end_;
-    Closed<fid_mr> region_;
-    Place place_{};
-    std::atomic<uint32_t>* polls_;
-    std::atomic<bool> stop_{false};
-    std::thread thread_;
-};
-
 // How one thread reads: in the caller's order, so many rows under way.
 class Reader {
 public:
-    Reader(const FabricDomain& domain, const std::vector<Place>& places, const Variable& variable,
-           int me)
+    Reader(const FabricDomain& domain, const std::vector<FabricPlace>& places,
+           const Variable& variable, int me)
         : domain_(domain), end_(domain), variable_(variable), me_(me)
     {
-        for (const Place& place : places)
-            targets_.push_back(
-                {end_.insert({place.name, place.name_bytes}), place.key, place.base});
+        for (const FabricPlace& place : places)
+            targets_.push_back({end_.insert(place.address()), place.key, place.base});
     }
 
     void read(const int64_t* rows, int64_t n, char* out, int64_t window, bool waits)
@@ -214,8 +135,8 @@ public:
           blocking_(domain_, variable, rank.me, nullptr),
           polling_(domain_, variable, rank.me, &rank.control.polls)
     {
-        const Place mine[2] = {blocking_.place(), polling_.place()};
-        std::vector<Place> all(2 * static_cast<size_t>(rank.options.ranks));
+        const FabricPlace mine[2] = {blocking_.place(), polling_.place()};
+        std::vector<FabricPlace> all(2 * static_cast<size_t>(rank.options.ranks));
         must(dds_comm_allgather(rank.comm, mine, sizeof mine, all.data()), "dds_comm_allgather");
         for (size_t i = 0; i < all.size(); i++)
             (i % 2 ? polled_ : blocked_).push_back(all[i]);
@@ -258,8 +179,8 @@ private:
     Rank& rank_;
     const Variable& variable_;
     FabricDomain domain_;
-    Target blocking_, polling_;
-    std::vector<Place> blocked_, polled_;
+    FabricTarget blocking_, polling_;
+    std::vector<FabricPlace> blocked_, polled_;
 };
 
 }  // namespace
