@@ -148,6 +148,32 @@ class Lines(Case):
                                "3", "--uneven", "--row", "20000")  # fmt: skip
 
 
+class Visit(Case):
+    def visit(self, case, *words):
+        (line,) = self.lines("--case", case, *words)
+        self.assertEqual((line["case"], line["batch"], line["readers"]), (case, 1, 1))
+        self.assertIn("record", line["limit"])
+        self.assertGreater(line["rows_checked"], 0)
+        return line
+
+
+class Visits(Visit):
+    """attach and join, by a reader of another job."""
+
+    def test_a_reader_attaches_to_a_job(self):
+        line = self.visit("attach", "--ranks", "3", "--uneven")
+        self.assertEqual((line["path"], line["ranks"], line["row"]), ("shm", 3, 3072))
+        self.assertIn("connection, descriptor and map", line["limit"])
+
+    def test_a_reader_joins_a_variable_of_memory_that_it_has_not(self):
+        line = self.visit("join", "--row", "512")
+        self.assertIn("; descriptor and map", line["limit"])
+
+    def test_a_reader_joins_a_variable_of_memory_that_it_has(self):
+        line = self.visit("join", "--row", "512", "--total-bytes", "64K")
+        self.assertNotIn("descriptor", line["limit"])
+
+
 class Refusals(unittest.TestCase):
     def refused(self, code, text, *words, path=None):
         done = bench(*words, path=path)
@@ -162,6 +188,12 @@ class Refusals(unittest.TestCase):
         self.refused(USAGE, "goes with --path mpi or fabric", "--hosts", "2", "--case", "get")
         self.refused(USAGE, "leave --mpi out", "--hosts", "2", "--path", "fabric", "--mpi", "mpich",
                      "--case", "get")  # fmt: skip
+        for case in ("attach", "join"):
+            self.refused(USAGE, "--path shm and fabric", "--case", case, "--path", "cma")
+            self.refused(USAGE, "leave --readers and --batch out", "--case", case, "--batch", "8")
+            self.refused(USAGE, "leave --readers and --batch out", "--case", case, "--readers", "1")
+            self.refused(USAGE, "leave --hosts and --mpi out", "--case", case, "--mpi", "mpich")
+            self.refused(USAGE, "at most 255", "--case", case, "--ranks", "256")
         self.refused(USAGE, "rows of at most", "--path", "mpi", "--case", "get", "--row", "2G",
                      "--total-bytes", "16G")  # fmt: skip
 
@@ -176,6 +208,19 @@ class Ends(Case):
         for by in [[], *(["--mpi", mpi] for mpi in MPIS)]:
             with self.subTest(by=by):
                 self.ends_after(told, *by)
+
+
+class Wired(Visit):
+    """attach and join over libfabric."""
+
+    def test_a_reader_attaches_to_a_job(self):
+        line = self.visit("attach", "--path", "fabric")
+        self.assertEqual(line["path"], "fabric")
+        self.assertIn("endpoint and fi_read", line["limit"])
+
+    def test_a_reader_joins_a_variable(self):
+        line = self.visit("join", "--path", "fabric")
+        self.assertIn("; fi_read", line["limit"])
 
 
 class Hosts(Case):

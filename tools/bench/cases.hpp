@@ -16,6 +16,7 @@ Line read_rows(Rank&, size_t row, int64_t batch);     // get, get_batch
 Line read_threads(Rank&, size_t row, int64_t batch);  // threads
 Line read_all(Rank&, size_t row, int64_t batch);      // get_batch_all
 Line add_rows(Rank&, size_t row, int64_t batch);      // add
+Line visit_job(Rank&, size_t row, int64_t batch);     // attach, join
 Line kernels(Rank&, size_t row, int64_t batch);       // the table that the library's rules are from
 
 // What the limit of an MPI reads; with all that it needs of the ranks.

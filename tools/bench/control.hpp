@@ -12,6 +12,7 @@ namespace bench {
 struct Control {
     Meeting all, readers;
     std::atomic<uint32_t> polls;  // readers whose targets shall poll (limit_fabric.cpp)
+    char provider[64];  // of libfabric, as a reader of another job found it (case_join.cpp)
     char* channels() { return reinterpret_cast<char*>(this + 1); }
 };
 

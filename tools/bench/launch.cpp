@@ -81,14 +81,15 @@ public:
             options_.what == "get_batch_all" ? Exchange::bytes(options_.ranks, most) : 0);
         Lines lines(dir_);
         std::vector<pid_t> ranks;
-        for (int rank = 0; rank < options_.ranks; rank++) {
+        const int all = options_.ranks + options_.visitors();
+        for (int rank = 0; rank < all; rank++) {
             const pid_t pid =
                 start(rank_words({"--as-rank", std::to_string(rank)}, control), SIGKILL);
             if (pid < 0)
                 break;
             ranks.push_back(pid);
         }
-        const bool failed = static_cast<int>(ranks.size()) < options_.ranks;
+        const bool failed = static_cast<int>(ranks.size()) < all;
         return wait_for(std::move(ranks), SIGKILL, failed, lines, use);
     }
 

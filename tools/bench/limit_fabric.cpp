@@ -113,25 +113,13 @@ private:
     std::map<std::pair<char*, size_t>, Closed<fid_mr>> landings_;
 };
 
-// "fabric tcp;ofi_rxm 127.0.0.1: ..." of the library's own path.
-std::string provider_of(const Rank& rank)
-{
-    char text[256];
-    for (int peer = 0; peer < rank.options.ranks; peer++) {
-        must(dds_path(rank.store, peer, text, sizeof text), "dds_path");
-        const std::string words = text;
-        if (words.starts_with("fabric "))
-            return words.substr(7, words.find_first_of(" :", 7) - 7);
-    }
-    die("no rank is reached by --path fabric");
-}
-
 class Limit final : public FabricLimit {
 public:
     Limit(Rank& rank, const Variable& variable)
         : rank_(rank),
           variable_(variable),
-          domain_(provider_of(rank), rank.options.hosts ? "" : "127.0.0.1"),
+          domain_(provider_of(rank.store, rank.options.ranks),
+                  rank.options.hosts ? "" : "127.0.0.1"),
           blocking_(domain_, variable, rank.me, nullptr),
           polling_(domain_, variable, rank.me, &rank.control.polls)
     {

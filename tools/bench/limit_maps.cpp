@@ -105,6 +105,8 @@ const char* find_shard(uint64_t seed, uint64_t from, size_t bytes, const char* o
     return nullptr;
 }
 
+size_t mappings() { return shared_mappings().size(); }
+
 Mapped mapping_of(const char* at)
 {
     for (const Mapped& mapping : shared_mappings())

@@ -12,6 +12,9 @@ namespace bench {
 const char* find_shard(uint64_t seed, uint64_t from, size_t bytes, const char* own,
                        size_t own_bytes);
 
+// How many segments of shared memory are mapped.
+size_t mappings();
+
 // The whole shared mapping that `at` is in, or exits.
 struct Mapped {
     const char *begin, *end;

@@ -32,6 +32,9 @@ What is read:
   --case get_batch_all  the same as one call of all ranks
   --case threads        get_batch by two threads of rank 0
   --case add            dds_add of --total-bytes
+  --case attach         dds_attach and the first dds_join, by a reader of another job (method 2), a process
+                        beside the --ranks of that job
+  --case join           dds_join of one more variable by such a reader
   --path shm            rows in the library's shared memory (the default)
   --path cma            rows in the callers' own memory (DDS_NOCOPY), read by process_vm_readv
   --path mpi            rows of this node read over MPI, as those of other nodes are (DDSTORE_SHM=0)
@@ -43,6 +46,9 @@ What the limit is:
   get_batch_all             the ranks send indices, pack rows, and unpack them: by MPI_Allgatherv and
                             MPI_Alltoallv, of the better MPI here; with none, in shared memory
   add                       memcpy and the page faults of fresh shared memory, by as many threads as help
+  attach, join              the same files of records opened, read, checksummed and closed; and of each rank
+                            the descriptor of its rows out of a socket, mapped; over fabric an endpoint,
+                            and fi_read of one byte
   --path cma                process_vm_readv with the best number of rows a call
   --path mpi                MPI_Get and MPI_Win_flush of each target, or MPI_Rget and MPI_Waitall, on a
                             window over the same memory; get_batch_all: or the exchange
@@ -56,7 +62,7 @@ Options:
   --hosts N         with --path mpi or fabric, from the source tree and as root: ranks on so many hosts of
                     this machine's own (network namespaces), not on one; over fabric without an MPI
   --readers N       how many of them read at the same time (all, but at most two a core)
-  --row A,B,..      bytes of a row (64,512,3072,12800,204800,1048576; add: 3072)
+  --row A,B,..      bytes of a row (64,512,3072,12800,204800,1048576; add, attach, join: 3072)
   --batch N,..      rows a call (128)
   --json            one JSON object a line on standard output, instead of a table
   --plot FILE.svg   a picture of the lines as well
@@ -163,21 +169,38 @@ constexpr option kOptions[] = {
     {"control", 1, nullptr, kControl},   {"dir", 1, nullptr, kDir},
     {"help", 0, nullptr, kHelpId},       {nullptr, 0, nullptr, 0}};
 
+// One reader of another job, and what it calls takes no rows.
+void complete_visit(const Options& o)
+{
+    const char* const what = o.what.c_str();
+    if (o.path != "shm" && o.path != "fabric")
+        usage("--case %s is measured with --path shm and fabric", what);
+    if (o.ranks == kMostRanks)
+        usage("--case %s takes at most %d --ranks", what, kMostRanks - 1);
+    if (o.readers || o.batches != Options().batches)
+        usage("--case %s is one call of one reader: leave --readers and --batch out", what);
+    if (o.hosts || !o.mpi.empty())
+        usage("--case %s has ranks of its own on this node: leave --hosts and --mpi out", what);
+}
+
 void complete(Options& o)
 {
     if (o.what.empty())
         usage("--case is missing");
     if (o.rows.empty())
-        o.rows = o.what == "add" ? std::vector<size_t>{3072}
-                                 : std::vector<size_t>{64, 512, 3072, 12800, 204800, 1048576};
-    if (o.what == "get")
+        o.rows = o.what == "add" || o.visitors()
+                     ? std::vector<size_t>{3072}
+                     : std::vector<size_t>{64, 512, 3072, 12800, 204800, 1048576};
+    if (o.visitors())
+        complete_visit(o);
+    if (o.what == "get" || o.visitors())
         o.batches = {1};
     if (o.path == "cma" && o.what != "get" && o.what != "get_batch")
         usage("--path cma is measured with --case get and get_batch");
     if (o.path == "mpi" && (o.what == "add" || o.what == "kernels"))
         usage("--path mpi is measured with --case get, get_batch, get_batch_all and threads");
-    if (o.path == "fabric" && o.what != "get" && o.what != "get_batch" && o.what != "threads")
-        usage("--path fabric is measured with --case get, get_batch and threads");
+    if (o.path == "fabric" && (o.what == "get_batch_all" || o.what == "add" || o.what == "kernels"))
+        usage("--path fabric is measured with --case get, get_batch, threads, attach and join");
     const size_t most = static_cast<size_t>(INT32_MAX) / static_cast<size_t>(o.ranks);
     for (const size_t row : o.rows)
         if (o.path == "mpi" && row > most)
@@ -206,7 +229,8 @@ Options parse(int argc, char** argv)
         switch (id) {
         case kCase:
             o.what = one_of("case", optarg,
-                            {"get", "get_batch", "get_batch_all", "add", "threads", "kernels"});
+                            {"get", "get_batch", "get_batch_all", "add", "threads", "attach",
+                             "join", "kernels"});
             break;
         case kPath: o.path = one_of("path", optarg, {"shm", "cma", "mpi", "fabric"}); break;
         case kHosts: o.hosts = static_cast<int>(number("hosts", optarg, 1, 16)); break;

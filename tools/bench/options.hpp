@@ -30,6 +30,9 @@ struct Options {
     std::string control, dir;
     std::string library;    // of the MPI that started this rank
     bool over_mpi = false;  // the limit is the MPI's
+    // Readers of another job beside the ranks, and the case's only readers.
+    int visitors() const { return what == "attach" || what == "join"; }
+    std::string records() const { return dir + "/records"; }  // of the job that they visit
     // Whoever is told all that a rank is told, but is none, starts the ranks.
     bool starts() const { return !dir.empty() && rank < 0 && library.empty(); }
 };

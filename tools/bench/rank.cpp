@@ -25,7 +25,8 @@ struct Named {
 constexpr Named kCases[] = {
     {"get", read_rows, true, true},          {"get_batch", read_rows, true, true},
     {"get_batch_all", read_all, true, true}, {"threads", read_threads, true, true},
-    {"add", add_rows, true, true},           {"kernels", kernels, false, false},
+    {"add", add_rows, true, true},           {"attach", visit_job, true, true},
+    {"join", visit_job, true, true},         {"kernels", kernels, false, false},
 };
 
 const Named& case_of(const std::string& name)
@@ -38,7 +39,7 @@ int readers_of(const Options& options)
 {
     if (options.readers)
         return options.readers;
-    if (options.what == "threads" || options.what == "kernels")
+    if (options.what == "threads" || options.what == "kernels" || options.visitors())
         return 1;
     if (options.what == "get_batch_all" || options.what == "add")
         return options.ranks;
@@ -56,6 +57,7 @@ void progress(const Options& options, size_t row, int64_t batch, int done, int a
 void measure_all(Rank& rank, const Named& what)
 {
     const Options& options = rank.options;
+    const int speaker = options.visitors() ? options.ranks : 0;
     int done = 0;
     const int all = static_cast<int>(options.rows.size() * options.batches.size());
     for (const int64_t batch : options.batches)
@@ -63,7 +65,7 @@ void measure_all(Rank& rank, const Named& what)
             progress(options, row, batch, done++, all);
             Line line = what.run(rank, row, batch);
             line.readers = options.what == "threads" ? 2 : rank.readers.size();
-            if (rank.me == 0 && what.printed)
+            if (rank.me == speaker && what.printed)
                 Lines::send(options.dir, line);
         }
 }
@@ -73,14 +75,24 @@ bool under_mpi(const Options& options) { return !options.library.empty(); }
 void open_comm(Rank& rank)
 {
     const Options& options = rank.options;
-    if (options.path == "mpi" || options.path == "fabric")
-        setenv("DDSTORE_SHM", "0", 1);
     if (under_mpi(options))
         must(dds_comm_mpi(mpi_world()->comm, mpi_world()->comm_size, nullptr, &rank.comm),
              "dds_comm_mpi");
     else
         must(dds_comm_file(options.dir.c_str(), "bench", rank.me, options.ranks, 0, &rank.comm),
              "dds_comm_file");
+}
+
+void open_store(Rank& rank)
+{
+    const std::string records = rank.options.records();
+    dds_options_t how = DDS_OPTIONS_INIT;
+    how.method = rank.options.path == "fabric" ? DDS_METHOD_FABRIC : DDS_METHOD_MPI;
+    if (rank.options.visitors()) {
+        how.method = DDS_METHOD_FILE;
+        how.handshake_dir = records.c_str();
+    }
+    must(dds_init(rank.comm, &how, &rank.store), "dds_init");
 }
 
 }  // namespace
@@ -102,7 +114,8 @@ void run_rank(const Options& options)
     const int here = static_cast<int>(cores_at_start().size()), readers = readers_of(options);
     pin({cores_at_start()[static_cast<size_t>(options.rank % here)]});
     // Beside two threads that read a rank only waits, but must not be in their way.
-    const int running = options.what == "threads" && progress ? options.ranks + 1 : options.ranks;
+    const int all = options.ranks + options.visitors();
+    const int running = options.what == "threads" && progress ? all + 1 : all;
     // Threads serve what comes over libfabric: who waits leaves them the core.
     const bool spin = running <= here && options.path != "fabric";
     Rank rank{options,
@@ -110,19 +123,20 @@ void run_rank(const Options& options)
               options.rank,
               nullptr,
               nullptr,
-              Team(control.all, options.rank, options.ranks, spin, progress),
+              Team(control.all, options.rank, all, spin, progress),
               Team(control.readers, options.rank, readers, readers <= here && spin, progress),
               0};
     const Named& what = case_of(options.what);
-    if (what.stored) {
+    const bool stored = what.stored && options.rank < options.ranks;
+    if (options.path == "mpi" || options.path == "fabric")
+        setenv("DDSTORE_SHM", "0", 1);
+    if (stored) {
         open_comm(rank);
-        dds_options_t how = DDS_OPTIONS_INIT;
-        how.method = options.path == "fabric" ? DDS_METHOD_FABRIC : DDS_METHOD_MPI;
-        must(dds_init(rank.comm, &how, &rank.store), "dds_init");
+        open_store(rank);
     }
     measure_all(rank, what);
     rank.all.meet();
-    if (what.stored) {
+    if (stored) {
         must(dds_free(&rank.store), "dds_free");
         must(dds_comm_free(&rank.comm), "dds_comm_free");
     }

@@ -49,16 +49,17 @@ void Report::add(const Line& line)
               "\"rounds\":%d,\"rows_checked\":%llu,\"memcpy_gbs\":%.2f}\n"
             : nullptr;
     const char* const ok = line.wrong ? "false" : "true";
+    const double gbs = options_.visitors() ? 0 : line.limit_gbs();  // no row travels
     const auto batch = static_cast<long long>(line.batch);
     if (format)
         printf(format, options_.what.c_str(), options_.path.c_str(), options_.ranks, line.row,
-               batch, line.us_per_row(), line.limit.c_str(), line.limit_us_per_row(),
-               line.limit_gbs(), o.ratio, o.spread, ok, 1e9 * o.over, line.readers, o.rounds,
+               batch, line.us_per_row(), line.limit.c_str(), line.limit_us_per_row(), gbs, o.ratio,
+               o.spread, ok, 1e9 * o.over, line.readers, o.rounds,
                static_cast<unsigned long long>(line.read), memcpy_gbs_);
     else
         printf("%-13s %4s %5d %8zu %6lld %11.4f %11.4f %7.2f %6.3f %8.3f  %s%s\n",
                options_.what.c_str(), options_.path.c_str(), options_.ranks, line.row, batch,
-               line.us_per_row(), line.limit_us_per_row(), line.limit_gbs(), o.ratio, o.spread,
+               line.us_per_row(), line.limit_us_per_row(), gbs, o.ratio, o.spread,
                line.limit.c_str(), line.wrong ? "  WRONG BYTES" : "");
     fflush(stdout);
     if (line.wrong)

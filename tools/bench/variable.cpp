@@ -27,10 +27,28 @@ std::vector<int64_t> cut(int64_t total, int ranks, bool uneven)
     return first;
 }
 
+// "fabric tcp;ofi_rxm 127.0.0.1: ..." of the library's own path.
+std::string provider_of(dds_store_t store, int ranks)
+{
+    char text[256];
+    for (int peer = 0; peer < ranks; peer++) {
+        must(dds_path(store, peer, text, sizeof text), "dds_path");
+        const std::string words = text;
+        if (words.starts_with("fabric "))
+            return words.substr(7, words.find_first_of(" :", 7) - 7);
+    }
+    die("no rank is reached by --path fabric");
+}
+
+uint64_t Variable::content_of(const Options& options, size_t row)
+{
+    return Random(options.seed * 0x10001 + row).next();
+}
+
 Variable::Variable(Rank& rank, size_t row)
     : rank_(rank),
       row_(row),
-      content_(Random(rank.options.seed * 0x10001 + row).next()),
+      content_(content_of(rank.options, row)),
       first_(cut(static_cast<int64_t>(rank.options.total / row), rank.options.ranks,
                  rank.options.uneven))
 {

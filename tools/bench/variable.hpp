@@ -26,12 +26,17 @@ struct Rank {
 
 void must(int code, const char* call);  // exits with the library's own words
 
+// Of libfabric, by which the store reaches some rank, or exits.
+std::string provider_of(dds_store_t store, int ranks);
+
 // Each rank's first row of `total` rows, and the total: size + 1 numbers.
 std::vector<int64_t> cut(int64_t total, int ranks, bool uneven);
 
 class Variable {
 public:
     static constexpr const char* kName = "x";
+
+    static uint64_t content_of(const Options& options, size_t row);
 
     Variable(Rank& rank, size_t row);  // collective
     ~Variable();                       // collective
