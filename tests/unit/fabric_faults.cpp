@@ -2,7 +2,7 @@
 // provider that does not say whose an error is.  A byte that is not the owner's is never a success.
 #include <arpa/inet.h>
 
-#include "fabric_world.hpp"
+#include "fabric_stranger.hpp"
 
 namespace {
 
@@ -15,12 +15,6 @@ bool untouched(const std::vector<std::byte>& memory)
     return memory == std::vector<std::byte>(memory.size(), kCanary);
 }
 
-FabricKey key_of(const Shown& shown)
-{
-    FabricKey key;
-    memcpy(&key, shown.key.bytes.data(), sizeof key);
-    return key;
-}
 void set_key(Shown& shown, const FabricKey& key)
 {
     memcpy(shown.key.bytes.data(), &key, sizeof key);
@@ -253,54 +247,21 @@ void an_owner_that_came_back_is_not_the_one_before(void**)
 // fi_write to what is exposed, with the right key.
 Error write_to(const Shown& shown, const FabricChoice& choice)
 {
-    const Fabric& library = **Fabric::get();
-    const FabricInfo hints(library.dupinfo(nullptr), {&library});
-    hints->caps = FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->fabric_attr->prov_name = strdup(choice.offer.provider);
-    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-    fi_info* found = nullptr;
-    EXPECT(library.getinfo(library.api, choice.address.c_str(), nullptr, FI_SOURCE, hints.get(),
-                           &found) == 0);
-    const FabricInfo info(found, {&library});
-    fid_fabric* fabric = nullptr;
-    fid_domain* domain = nullptr;
-    fid_av* vector = nullptr;
-    fid_cq* queue = nullptr;
-    fid_ep* endpoint = nullptr;
-    fi_av_attr of_vector{};
-    of_vector.type = FI_AV_TABLE;
-    fi_cq_attr of_queue{};
-    of_queue.format = FI_CQ_FORMAT_CONTEXT;
-    EXPECT(library.fabric(info->fabric_attr, &fabric, nullptr) == 0);
-    EXPECT(fi_domain(fabric, info.get(), &domain, nullptr) == 0);
-    EXPECT(fi_av_open(domain, &of_vector, &vector, nullptr) == 0);
-    EXPECT(fi_cq_open(domain, &of_queue, &queue, nullptr) == 0);
-    EXPECT(fi_endpoint(domain, info.get(), &endpoint, nullptr) == 0);
-    const Fid<fid_fabric> one(fabric);
-    const Fid<fid_domain> two(domain);
-    const Fid<fid_av> three(vector);
-    const Fid<fid_cq> four(queue);
-    const Fid<fid_ep> five(endpoint);
-    EXPECT(fi_ep_bind(endpoint, &vector->fid, 0) == 0);
-    EXPECT(fi_ep_bind(endpoint, &queue->fid, FI_TRANSMIT | FI_RECV) == 0);
-    EXPECT(fi_enable(endpoint) == 0);
-    fi_addr_t address = 0;
-    EXPECT(fi_av_insert(vector, shown.address, 1, &address, 0, nullptr) == 1);
-    std::vector<std::byte> junk(8192, kCanary);
-    fi_context2 context{};
+    Stranger stranger;
+    const Error opened = stranger.open(choice, shown);
+    if (opened.code)
+        return opened;
+    const std::vector<std::byte> junk(8192, kCanary);
     const FabricKey key = key_of(shown);
     const double begun = now();
-    fi_cq_entry entry;
     ssize_t posted = -FI_EAGAIN;
     while (posted == -FI_EAGAIN && now() - begun < 5) {
-        posted = fi_write(endpoint, junk.data(), junk.size(), nullptr, address,
-                          key.base + shown.offset, key.key, &context);
-        fi_cq_read(queue, &entry, 1);
+        posted = stranger.write(junk.data(), junk.size(), key.base + shown.offset, key.key);
+        stranger.ended();
     }
     EXPECT(posted == 0);
     // It may say that it was done.  The owner knows better.
-    while (now() - begun < 6 && fi_cq_read(queue, &entry, 1) == -FI_EAGAIN) {}
+    while (now() - begun < 6 && stranger.ended() == -FI_EAGAIN) {}
     clock::sleep(300 * clock::kMillisecond);
     return kFine;
 }
