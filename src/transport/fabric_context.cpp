@@ -87,7 +87,7 @@ bool FabricContext::reset()
 {
     if (!line_)
         return true;
-    const bool closed = line_->close() == 0;
+    const bool closed = line_->close(port_) == 0;
     for (Line::Slot& slot : line_->slots) {
         if (!slot.flight)
             continue;
@@ -137,6 +137,7 @@ void FabricContext::take_error()
             return;
         const int number = std::abs(error.err);  // one provider gives it with its sign
         const auto* slot = static_cast<const Line::Slot*>(error.op_context);
+        line_->failed += slot != nullptr;
         if (!slot)
             lost_all(number);
         else if (slot->flight)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "transport/fabric_hangup.hpp"
+
 namespace dds {
 
 Result<std::unique_ptr<FabricContext::Line>> FabricContext::Line::open(FabricPort& port)
@@ -47,8 +49,31 @@ Result<std::unique_ptr<FabricContext::Line>> FabricContext::Line::open(FabricPor
     return line;
 }
 
-int FabricContext::Line::close()
+// Whatever is under way comes, or fails, before the endpoint is closed: what has come is in the kernel,
+// and nothing follows.  Looks are counted, as time passes also while nobody lets us look.
+void FabricContext::Line::end_answers()
 {
+    constexpr int kEmptyLooks = 10'000;  // some 10 ms
+    hang_up(known);
+    size_t open = slots.size() - free.size() - failed;
+    for (int empty = 0; open > 0 && empty < kEmptyLooks; empty++) {
+        fi_cq_entry entry;
+        ssize_t got = fi_cq_read(queue.get(), &entry, 1);
+        if (got == -FI_EAVAIL) {
+            fi_cq_err_entry error{};
+            got = fi_cq_readerr(queue.get(), &error, 0);
+        }
+        if (got == 1) {
+            open--;
+            empty = 0;
+        }
+    }
+}
+
+int FabricContext::Line::close(const FabricPort& port)
+{
+    if (slots.size() > free.size() + failed && must_hang_up(port.library(), port.provider()))
+        end_answers();
     const int code = fi_close(&endpoint->fid);
     if (code == 0)
         endpoint.release();
@@ -68,6 +93,7 @@ Result<fi_addr_t> FabricContext::Line::address_of(const FabricPort& port, const 
             address = FI_ADDR_NOTAVAIL;
             return port.library().error(n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert");
         }
+        known.push_back(peer.address);
     }
     return address;
 }

@@ -11,9 +11,11 @@ struct FabricContext::Line {
     static constexpr size_t kStage = size_t{64} << 10;  // of each, where it lands in our memory
 
     static Result<std::unique_ptr<Line>> open(FabricPort& port);
-    int close();  // of the endpoint: after 0 nothing lands any more
+    // Of the endpoint: after 0 nothing lands any more.
+    int close(const FabricPort& port);
 
     Result<fi_addr_t> address_of(const FabricPort& port, const FabricPeer& peer);
+    void end_answers();
     Result<void> make_stage(FabricPort& port);
     std::byte* stage_of(uint32_t slot) { return stage.data() + slot * kStage; }
 
@@ -27,11 +29,13 @@ struct FabricContext::Line {
 
     std::vector<Slot> slots;
     std::vector<uint32_t> free;
+    size_t failed = 0;                   // slots that are neither free nor under way
     std::vector<Arenas::Header> proofs;  // where they land, one a slot
     std::vector<std::byte> stage;
     FabricRegion proofs_local, stage_local;
     std::vector<fi_addr_t> addresses;  // by FabricPeer::number
     std::vector<bool> answered;        // likewise
+    std::vector<std::string> known;    // to the endpoint, as names
     Fid<fid_av> vector;
     Fid<fid_cq> queue;
     Fid<fid_ep> endpoint;  // closed first

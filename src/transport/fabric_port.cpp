@@ -11,6 +11,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "transport/fabric_context.hpp"
+#include "transport/fabric_hangup.hpp"
 
 namespace dds {
 namespace {
@@ -63,6 +64,7 @@ Result<std::shared_ptr<FabricPort>> FabricPort::get(const FabricChoice& choice)
     const std::lock_guard lock(mutex);
     if (auto open = ports()[name].lock())
         return open;
+    spare_inherited();
     DDS_LET(info, find(*library, choice));
     std::shared_ptr<FabricPort> made(new FabricPort(*library, std::move(info)));
     DDS_TRY(made->open());

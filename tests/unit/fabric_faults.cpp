@@ -184,6 +184,77 @@ void a_stopped_owner_is_slow_and_not_dead(void**)
     });
 }
 
+// The owner stops while an answer is under way, of which a part has come, and goes on once the reader
+// has given up.
+Error stop_in_an_answer(const Reader& reader, Transport& wire, pid_t owner,
+                        std::vector<std::byte>& out)
+{
+    Batch batch;
+    batch.runs.push_back(reader.run(0, 0, out.data(), out.size()));
+    out[0] = kCanary;
+    EXPECT(wire.post(batch));
+    while (out[0] == kCanary)
+        EXPECT(!wire.progress(batch));
+    kill(owner, SIGSTOP);
+    const auto deadline = clock::Deadline::after_ms(200);
+    while (!deadline.passed() && !wire.progress(batch)) {}
+    wire.abandon(batch);
+    const std::vector<std::byte> then = out;
+    kill(owner, SIGCONT);
+    clock::sleep(100 * clock::kMillisecond);
+    EXPECT(out == then);
+    return kFine;
+}
+
+void an_owner_that_stops_in_the_middle_of_an_answer_is_given_up(void**)
+{
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [](Reader& reader, Shared& board) -> Error {
+            std::vector<std::byte> out(size_t{20} << 20);
+            for (int round = 0; round < 5; round++) {
+                EXPECT(reader.read(0, 0, out.data(), 64).code == DDS_SUCCESS);
+                const Error error =
+                    stop_in_an_answer(reader, *reader.wire, board.owners[0].pid, out);
+                if (error.code)
+                    return error;
+            }
+            const Error error = reader.read(0, 7, out.data(), out.size());
+            EXPECT(error.code || Reader::right(0, 7, out.data(), out.size()));
+            return error;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
+void what_a_child_gives_up_is_not_its_parents(void**)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip();  // their allocators may be locked by the thread that serves, and then are in the child
+#endif
+    for_each_provider([](const std::string& provider) {
+        const auto outcomes = with_owners(provider, 1, [](Reader& reader, Shared& board) -> Error {
+            std::vector<std::byte> out(size_t{20} << 20);
+            EXPECT(reader.read(0, 0, out.data(), 64).code == DDS_SUCCESS);
+            const pid_t child = fork();
+            if (child == 0) {
+                auto wire = reader.wire->in_child();
+                _exit(wire ? stop_in_an_answer(reader, **wire, board.owners[0].pid, out).code : 1);
+            }
+            int status = 1;
+            while (waitpid(child, &status, WNOHANG) == 0) {  // it reads all the time
+                EXPECT(reader.read(0, 7, out.data(), 100'000).code == DDS_SUCCESS);
+                EXPECT(Reader::right(0, 7, out.data(), 100'000));
+            }
+            EXPECT(status == 0);
+            dds_stats_t stats{};
+            reader.wire->tell(stats);
+            EXPECT(stats.retries == 0);
+            return kFine;
+        });
+        assert_all(outcomes, DDS_SUCCESS);
+    });
+}
+
 int free_port()
 {
     const int probe = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -341,6 +412,8 @@ int main()
         cmocka_unit_test(a_killed_owner_is_a_dead_peer_within_a_second),
         cmocka_unit_test(an_owner_that_died_meanwhile_is_a_dead_peer_too),
         cmocka_unit_test(a_stopped_owner_is_slow_and_not_dead),
+        cmocka_unit_test(an_owner_that_stops_in_the_middle_of_an_answer_is_given_up),
+        cmocka_unit_test(what_a_child_gives_up_is_not_its_parents),
         cmocka_unit_test(an_owner_that_came_back_is_not_the_one_before),
         cmocka_unit_test(nobody_writes_to_what_is_exposed),
         cmocka_unit_test(an_error_of_nobody_ends_all_that_is_under_way),

@@ -1,0 +1,24 @@
+// Connections ended from below, for a provider that cannot bear to close an endpoint while a part of
+// an answer has come.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drivers/fabric.hpp"
+
+namespace dds {
+
+// libfabric's tcp before 1.18 frees what it reads twice where it closes an endpoint in the middle of an
+// answer, and dies of it (fixed in 1.17.1, which it does not tell from 1.17.0).  It ends an answer
+// well whose connection ends.
+bool must_hang_up(const Fabric& library, const std::string& provider);
+
+// End this process's connections to those who listen at these addresses.  Others of it that read from
+// them find theirs ended, and ask again.
+void hang_up(const std::vector<std::string>& addresses);
+
+// In a forked child, before it opens libfabric: the connections that are here are the parent's.
+void spare_inherited();
+
+}  // namespace dds
