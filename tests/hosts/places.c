@@ -56,13 +56,12 @@ int last_host(void)
     return last;
 }
 
-void ask_for_last_host(const char *verb)
+static void ask(const char *request)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    char request[32], answer[256] = {0};
+    char answer[256] = {0};
     const char *path = getenv("DDS_HOSTS");
     assert_non_null(path);
-    snprintf(request, sizeof request, "%s %d", verb, last_host());
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     const int asker = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(asker >= 0);
@@ -72,6 +71,20 @@ void ask_for_last_host(const char *verb)
     close(asker);
     if (strncmp(answer, "ok", 2) != 0)
         fail_msg("%s: %s", request, answer);
+}
+
+void ask_for_last_host(const char *verb)
+{
+    char request[32];
+    snprintf(request, sizeof request, "%s %d", verb, last_host());
+    ask(request);
+}
+
+void slow_last_host(const char *rate)
+{
+    char request[32];
+    snprintf(request, sizeof request, "slow %d %s", last_host(), rate);
+    ask(request);
 }
 
 static void *cut_and_heal(void *unused)

@@ -11,6 +11,7 @@ int last_host(void);
 
 /* Let hosts.py "cut", "heal" or "crash" the last host; returns when it is done. */
 void ask_for_last_host(const char *verb);
+void slow_last_host(const char *rate); /* in both directions; "off" for all that there is */
 /* The same from a thread of rank 0: a cut half a second from now that heals after three. */
 void begin_cut(void);
 void await_heal(void);
