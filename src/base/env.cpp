@@ -34,6 +34,8 @@ constexpr auto table = std::to_array<Variable>({
      "0: refuse communicators of MPI and never look for an MPI"},
     {"DDSTORE_FABRIC", Kind::text, 1, 47, "hsn, cxi or a provider of libfabric, 1 to 47 printable bytes", "the best that works",
      "what libfabric reads with; hsn: tcp;ofi_rxm"},
+    {"DDSTORE_FORK_WORKERS", Kind::flag, 0, 1, "0 or 1", "0",
+     "1: forked children read through libfabric too, also over Slingshot"},
     {"DDSTORE_PROFILE", Kind::flag, 0, 1, "0 or 1", "0", "1: count reads for dds_profile"},
     {"DDSTORE_MAX_READ_BYTES", Kind::integer, 4096, kTebi, "bytes, 4096 to 1099511627776", "1073741824",
      "longest single read over a wire; longer ones are split"},
@@ -152,5 +154,13 @@ Result<std::optional<bool>> flag(const char* name)
         return std::optional<bool>();
     return std::optional<bool>(*number == 1);
 }
+
+std::optional<std::string> foreign(const char* name)
+{
+    const char* value = secure_getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+void preset(const char* name, const char* value) { setenv(name, value, 0); }
 
 }  // namespace dds::env

@@ -34,4 +34,9 @@ std::optional<std::string> text(const char* name);
 Result<std::optional<int64_t>> integer(const char* name);
 Result<std::optional<bool>> flag(const char* name);  // 0 or 1
 
+// A variable of another library, which is not ours to check; and one that it is to find where nobody
+// has set it.
+std::optional<std::string> foreign(const char* name);
+void preset(const char* name, const char* value);
+
 }  // namespace dds::env

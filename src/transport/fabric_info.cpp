@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "transport/fabric_fork.hpp"
+
 namespace dds {
 namespace {
 
@@ -131,6 +133,7 @@ bool FabricEntry::is(const std::string& name) const
 
 Result<std::vector<FabricEntry>> fabric_entries(const Fabric& library)
 {
+    DDS_TRY(prepare_for_forks());
     std::vector<FabricEntry> entries;
     int code = 0, last = 0;
     for (const int mr_mode : {kModest, kAll}) {

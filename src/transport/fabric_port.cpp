@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 #include <system_error>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "transport/fabric_context.hpp"
+#include "transport/fabric_fork.hpp"
 #include "transport/fabric_hangup.hpp"
 
 namespace dds {
@@ -30,8 +32,19 @@ Ports& ports()
 }
 std::atomic<bool> said_weak{false};
 
+// The providers that the processes above this one had open when they forked.
+using Providers = std::set<std::string>;
+Providers& parents()
+{
+    static auto* set = new Providers;
+    return *set;
+}
+
 [[maybe_unused]] const bool registered = [] {
     at_fork_in_child([] {
+        for (const auto& [name, port] : ports())
+            if (!port.expired())
+                parents().insert(name.substr(0, name.find('|')));
         leave_to_parent(new Ports(std::move(ports())));
         ports().clear();
     });
@@ -65,6 +78,8 @@ Result<std::shared_ptr<FabricPort>> FabricPort::get(const FabricChoice& choice)
     if (auto open = ports()[name].lock())
         return open;
     spare_inherited();
+    if (parents().contains(choice.offer.provider))
+        DDS_TRY(may_open_in_child(choice.offer.provider, fork_facts()));
     DDS_LET(info, find(*library, choice));
     std::shared_ptr<FabricPort> made(new FabricPort(*library, std::move(info)));
     DDS_TRY(made->open());

@@ -111,10 +111,10 @@ Result<std::shared_ptr<Router>> Router::in_child(const Router& parent)
         unreachable("they lie in their owner's own memory (DDS_NOCOPY), of which a forked "
                     "child has an old copy at best: read them in the parent, or add the "
                     "variable without DDS_NOCOPY");
-    if (parent.wire_ && !parent.wire_->collective()) {
+    if (parent.wire_ && !parent.wire_->collective() && parent.has(Way::wire)) {
         DDS_LET(wire, parent.wire_->in_child());
         router->wire_ = std::move(wire);
-    } else if (parent.wire_) {
+    } else if (parent.wire_ && parent.wire_->collective()) {
         router->wire_ = unreachable("they are on another node, and MPI cannot be used in a forked "
                                     "child: read from threads, or open the store with method 1");
     }
