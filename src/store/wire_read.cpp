@@ -4,10 +4,10 @@
 #include <cstring>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "store/read.hpp"
 
 namespace dds {
-
 namespace {
 
 // Adds what a scope takes to `ns`, where there is one.
@@ -268,8 +268,12 @@ void WireRead::time_out()
 void WireRead::park(int64_t ns)
 {
     constexpr int kLooks = 32;  // between two naps: some wires serve one message in each
-    if (!patient() || ++parks_ % kLooks == 0)
-        Operation::park(ns);
+    if (patient() && ++parks_ % kLooks != 0)
+        return;
+    const auto waits =
+        std::find_if(parts_.begin(), parts_.end(), [](const Part& part) { return !part.done; });
+    if (waits != parts_.end())
+        waits->transport->park(waits->batch, ns);
 }
 
 Result<void> WireRead::finish()
@@ -277,8 +281,8 @@ Result<void> WireRead::finish()
     // A yield costs as much as a row of some wires, a nap as much as a batch, and where owners serve
     // by such steps all of them wait for the one that naps.  Where they are more than the processors,
     // naps are better: after a yield the system lets the others run on for long.
-    constexpr int kSpins = 1000, kYields = 2000;
-    constexpr int64_t kNap = 50'000, kServedNap = 20'000;
+    constexpr int kSpins = 1000, kYields = 2000, kServedYields = 200;
+    constexpr int64_t kNap = 50'000, kServedNap = 20'000, kSleep = clock::kMillisecond;
     const bool crowded = store_.crowded();
     Patience patience{.timeout_ms = patience_ms(), .stall = true};
     patience.spins = crowded ? 0 : kSpins;
@@ -288,8 +292,9 @@ Result<void> WireRead::finish()
     } else {
         // A thread of each rank serves what others read of it, on a processor that we may be on.
         patience.spins = store_.spare() ? kSpins : 0;
-        patience.yields = 0;
-        patience.park_max_ns = kServedNap;
+        patience.yields = crowded ? 0 : kServedYields;
+        const bool one = parts_.size() == 1 && parts_.front().transport->wakes();
+        patience.park_max_ns = one ? kSleep : kServedNap;
     }
     DDS_LET(waited, wait(*this, patience));
     if (waited == Waited::interrupted)

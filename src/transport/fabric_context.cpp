@@ -1,5 +1,7 @@
 #include "transport/fabric_context.hpp"
 
+#include <poll.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -17,6 +19,7 @@ constexpr size_t kTaken = 64;                    // completions at a time
 // providers hide.
 constexpr int64_t kGrace = 500 * clock::kMillisecond;
 constexpr int kFailures = 2;
+constexpr int64_t kShared = 20'000;  // ns of a sleep that nothing may end
 constexpr int kLooks = 100;  // steps without progress before the node's own knowledge is asked
 
 bool of_keys(int error)
@@ -32,7 +35,7 @@ FabricContext::~FabricContext() = default;
 fid_cq* FabricContext::queue()
 {
     const std::lock_guard lock(mutex_);
-    return line_ ? line_->queue.get() : nullptr;
+    return line_ ? line_->end.queue.get() : nullptr;
 }
 
 void FabricContext::join(FabricFlight& flight)
@@ -62,6 +65,28 @@ void FabricContext::advance(FabricFlight& flight, Batch& batch)
     if (flight.doubtful > 0 || flight.idle >= kLooks)
         look(flight);
     flight.tell(batch);
+}
+
+void FabricContext::park(const FabricFlight& flight, int64_t ns)
+{
+    // What another thread takes out of the queue for us wakes nobody.
+    if (batches.load(std::memory_order_relaxed) > 1)
+        ns = std::min(ns, kShared);
+    pollfd queue{-1, POLLIN, 0};
+    {
+        const std::lock_guard lock(mutex_);
+        // While a connection is made, what it waits for is not in the queue.
+        if (!line_ || line_->wakes < 0 || flight.bytes_open == 0)
+            ns = std::min(ns, kShared);
+        else if (!line_->may_sleep(port_))
+            return;
+        else
+            queue.fd = line_->wakes;
+    }
+    // Should the queue be closed now, and its number be another file's, that file is waited for, and
+    // nothing more.
+    const timespec most{ns / clock::kSecond, ns % clock::kSecond};
+    ppoll(&queue, 1, &most, nullptr);
 }
 
 uint64_t FabricContext::drop(FabricFlight& flight)
@@ -112,7 +137,7 @@ void FabricContext::take()
 {
     fi_cq_entry entries[kTaken];
     while (line_) {
-        const ssize_t got = fi_cq_read(line_->queue.get(), entries, kTaken);
+        const ssize_t got = fi_cq_read(line_->end.queue.get(), entries, kTaken);
         for (ssize_t i = 0; i < got; i++) {
             // A slot begins with its context.
             const auto* slot = static_cast<const Line::Slot*>(entries[i].op_context);
@@ -132,7 +157,7 @@ void FabricContext::take_error()
 {
     while (line_) {
         fi_cq_err_entry error{};
-        const ssize_t got = fi_cq_readerr(line_->queue.get(), &error, 0);
+        const ssize_t got = fi_cq_readerr(line_->end.queue.get(), &error, 0);
         if (got != 1)
             return;
         const int number = std::abs(error.err);  // one provider gives it with its sign
@@ -306,7 +331,7 @@ FabricContext::Posted FabricContext::prove(FabricFlight& flight, FabricLane& lan
     }
     void* local = line_->proofs_local.mr ? fi_mr_desc(line_->proofs_local.mr.get()) : nullptr;
     const FabricKey& key = lane.place->key;
-    const ssize_t code = fi_read(line_->endpoint.get(), &header, sizeof header, local, *address,
+    const ssize_t code = fi_read(line_->end.endpoint.get(), &header, sizeof header, local, *address,
                                  key.base, key.key, &slot.context);
     if (code == 0) {
         slot.piece = {0, 0, 0};
@@ -337,7 +362,7 @@ FabricContext::Posted FabricContext::read(FabricFlight& flight, FabricLane& lane
         return Posted::broken;
     }
     const FabricKey& key = lane.place->key;
-    const ssize_t code = fi_read(line_->endpoint.get(), to, piece.bytes, local, *address,
+    const ssize_t code = fi_read(line_->end.endpoint.get(), to, piece.bytes, local, *address,
                                  key.base + run.from.offset + piece.at, key.key, &slot.context);
     if (code == 0) {
         slot.piece = piece;

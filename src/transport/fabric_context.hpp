@@ -22,6 +22,8 @@ public:
     void join(FabricFlight& flight);
     // Take what has come, for whatever batch, and post what there is room for of this one.
     void advance(FabricFlight& flight, Batch& batch);
+    // Sleep until something has come, for whatever batch, or for `ns` at most.
+    void park(const FabricFlight& flight, int64_t ns);
     // No byte lands for it after this.  Bytes that may, where the provider does not let go.
     uint64_t drop(FabricFlight& flight);
 

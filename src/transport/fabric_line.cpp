@@ -8,7 +8,6 @@ namespace dds {
 
 Result<std::unique_ptr<FabricContext::Line>> FabricContext::Line::open(FabricPort& port)
 {
-    const Fabric& library = port.library();
     auto line = std::make_unique<Line>();
     const size_t n = std::clamp<size_t>(port.info().tx_attr->size / 2, 1, kMost);
     line->slots.resize(n);
@@ -16,37 +15,24 @@ Result<std::unique_ptr<FabricContext::Line>> FabricContext::Line::open(FabricPor
         line->free.push_back(static_cast<uint32_t>(i));
     line->proofs.resize(n);
 
-    fi_av_attr of_vector{};
-    of_vector.type = FI_AV_TABLE;
-    fid_av* vector = nullptr;
-    if (const int code = fi_av_open(port.domain(), &of_vector, &vector, nullptr))
-        return library.error(code, "fi_av_open");
-    line->vector.reset(vector);
-    fi_cq_attr of_queue{};
-    of_queue.format = FI_CQ_FORMAT_CONTEXT;
-    of_queue.wait_obj = FI_WAIT_NONE;
-    of_queue.size = 2 * n;
-    fid_cq* queue = nullptr;
-    if (const int code = fi_cq_open(port.domain(), &of_queue, &queue, nullptr))
-        return library.error(code, "fi_cq_open");
-    line->queue.reset(queue);
-    fid_ep* endpoint = nullptr;
-    if (const int code =
-            fi_endpoint(port.domain(), const_cast<fi_info*>(&port.info()), &endpoint, nullptr))
-        return library.error(code, "fi_endpoint");
-    line->endpoint.reset(endpoint);
-    int code = fi_ep_bind(endpoint, &vector->fid, 0);
-    if (!code)
-        code = fi_ep_bind(endpoint, &queue->fid, FI_TRANSMIT | FI_RECV);
-    if (!code)
-        code = fi_enable(endpoint);
-    if (code)
-        return library.error(code, "fi_enable");
+    DDS_LET(end, FabricEnd::open(port.library(), port.domain(), port.info(),
+                                 {FI_WAIT_FD, FI_WAIT_NONE}, 2 * n));
+    line->end = std::move(end);
+    if (line->end.wait == FI_WAIT_FD &&
+        fi_control(&line->end.queue->fid, FI_GETWAIT, &line->wakes) != 0)
+        line->wakes = -1;
     if (port.needs_local()) {
-        DDS_LET(local, port.land(std::as_writable_bytes(std::span(line->proofs)), endpoint));
+        DDS_LET(local, port.land(std::as_writable_bytes(std::span(line->proofs)),
+                                 line->end.endpoint.get()));
         line->proofs_local = std::move(local);
     }
     return line;
+}
+
+bool FabricContext::Line::may_sleep(const FabricPort& port)
+{
+    fid* waited = &end.queue->fid;
+    return fi_trywait(port.fabric(), &waited, 1) == FI_SUCCESS;
 }
 
 // Whatever is under way comes, or fails, before the endpoint is closed: what has come is in the kernel,
@@ -58,10 +44,10 @@ void FabricContext::Line::end_answers()
     size_t open = slots.size() - free.size() - failed;
     for (int empty = 0; open > 0 && empty < kEmptyLooks; empty++) {
         fi_cq_entry entry;
-        ssize_t got = fi_cq_read(queue.get(), &entry, 1);
+        ssize_t got = fi_cq_read(end.queue.get(), &entry, 1);
         if (got == -FI_EAVAIL) {
             fi_cq_err_entry error{};
-            got = fi_cq_readerr(queue.get(), &error, 0);
+            got = fi_cq_readerr(end.queue.get(), &error, 0);
         }
         if (got == 1) {
             open--;
@@ -74,9 +60,9 @@ int FabricContext::Line::close(const FabricPort& port)
 {
     if (slots.size() > free.size() + failed && must_hang_up(port.library(), port.provider()))
         end_answers();
-    const int code = fi_close(&endpoint->fid);
+    const int code = fi_close(&end.endpoint->fid);
     if (code == 0)
-        endpoint.release();
+        end.endpoint.release();
     return code;
 }
 
@@ -88,7 +74,7 @@ Result<fi_addr_t> FabricContext::Line::address_of(const FabricPort& port, const 
     }
     fi_addr_t& address = addresses[peer.number];
     if (address == FI_ADDR_NOTAVAIL) {
-        const int n = fi_av_insert(vector.get(), peer.address.data(), 1, &address, 0, nullptr);
+        const int n = fi_av_insert(end.vector.get(), peer.address.data(), 1, &address, 0, nullptr);
         if (n != 1) {
             address = FI_ADDR_NOTAVAIL;
             return port.library().error(n < 0 ? n : -FI_EADDRNOTAVAIL, "fi_av_insert");
@@ -104,7 +90,7 @@ Result<void> FabricContext::Line::make_stage(FabricPort& port)
         return {};
     std::vector<std::byte> memory(slots.size() * kStage);
     if (port.needs_local()) {
-        DDS_LET(local, port.land(memory, endpoint.get()));
+        DDS_LET(local, port.land(memory, end.endpoint.get()));
         stage_local = std::move(local);
     }
     stage = std::move(memory);

@@ -14,6 +14,8 @@ struct FabricContext::Line {
     // Of the endpoint: after 0 nothing lands any more.
     int close(const FabricPort& port);
 
+    // Whether it is safe to wait for `wakes` now: nothing is in the queue.
+    bool may_sleep(const FabricPort& port);
     Result<fi_addr_t> address_of(const FabricPort& port, const FabricPeer& peer);
     void end_answers();
     Result<void> make_stage(FabricPort& port);
@@ -36,9 +38,8 @@ struct FabricContext::Line {
     std::vector<fi_addr_t> addresses;  // by FabricPeer::number
     std::vector<bool> answered;        // likewise
     std::vector<std::string> known;    // to the endpoint, as names
-    Fid<fid_av> vector;
-    Fid<fid_cq> queue;
-    Fid<fid_ep> endpoint;  // closed first
+    FabricEnd end;
+    int wakes = -1;  // becomes readable when something has come; -1 where the provider has no such
 };
 
 }  // namespace dds

@@ -13,7 +13,6 @@
 #include "base/log.hpp"
 #include "transport/fabric_context.hpp"
 #include "transport/fabric_fork.hpp"
-#include "transport/fabric_hangup.hpp"
 
 namespace dds {
 namespace {
@@ -77,7 +76,6 @@ Result<std::shared_ptr<FabricPort>> FabricPort::get(const FabricChoice& choice)
     const std::lock_guard lock(mutex);
     if (auto open = ports()[name].lock())
         return open;
-    spare_inherited();
     if (parents().contains(choice.offer.provider))
         DDS_TRY(may_open_in_child(choice.offer.provider, fork_facts()));
     DDS_LET(info, find(*library, choice));
@@ -98,51 +96,19 @@ Result<void> FabricPort::open()
     if (const int code = fi_domain(fabric, info_.get(), &domain, nullptr))
         return library_.error(code, "fi_domain");
     domain_.reset(domain);
-    fi_av_attr attributes{};
-    attributes.type = FI_AV_TABLE;
-    fid_av* vector = nullptr;
-    if (const int code = fi_av_open(domain, &attributes, &vector, nullptr))
-        return library_.error(code, "fi_av_open");
-    vector_.reset(vector);
-    DDS_TRY(open_queue());
-    fid_ep* endpoint = nullptr;
-    if (const int code = fi_endpoint(domain, info_.get(), &endpoint, nullptr))
-        return library_.error(code, "fi_endpoint");
-    endpoint_.reset(endpoint);
-    int code = fi_ep_bind(endpoint, &vector->fid, 0);
-    if (!code)
-        code = fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV);
-    if (!code)
-        code = fi_enable(endpoint);
-    if (code)
-        return library_.error(code, "fi_enable");
+    DDS_LET(end, FabricEnd::open(library_, domain, *info_,
+                                 {FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_NONE}, 0));
+    end_ = std::move(end);
+    waits_ = end_.wait != FI_WAIT_NONE;
     char name[512];
     size_t bytes = sizeof name;
-    if (const int failed = fi_getname(&endpoint->fid, name, &bytes))
+    if (const int failed = fi_getname(&end_.endpoint->fid, name, &bytes))
         return library_.error(failed, "fi_getname");
     address_.assign(name, bytes);
     if (info_->domain_attr->mr_key_size < kStrongKey && !said_weak.exchange(true))
         log(DDS_LOG_WARN, "%s has keys of %zu bytes: who is on its network can guess them",
             provider_.c_str(), info_->domain_attr->mr_key_size);
     return {};
-}
-
-Result<void> FabricPort::open_queue()
-{
-    int code = 0;
-    for (const fi_wait_obj wait : {FI_WAIT_UNSPEC, FI_WAIT_FD, FI_WAIT_NONE}) {
-        fi_cq_attr attributes{};
-        attributes.format = FI_CQ_FORMAT_CONTEXT;
-        attributes.wait_obj = wait;
-        fid_cq* queue = nullptr;
-        code = fi_cq_open(domain_.get(), &attributes, &queue, nullptr);
-        if (code)
-            continue;
-        queue_.reset(queue);
-        waits_ = wait != FI_WAIT_NONE;
-        return {};
-    }
-    return library_.error(code, "fi_cq_open");
 }
 
 Result<void> FabricPort::start()
@@ -171,11 +137,11 @@ void FabricPort::serve()
     never_log_here();
     fi_cq_entry entries[8];
     while (!stopping_.load(std::memory_order_relaxed)) {
-        const ssize_t got = waits_ ? fi_cq_sread(queue_.get(), entries, 8, nullptr, kTick)
-                                   : fi_cq_read(queue_.get(), entries, 8);
+        const ssize_t got = waits_ ? fi_cq_sread(end_.queue.get(), entries, 8, nullptr, kTick)
+                                   : fi_cq_read(end_.queue.get(), entries, 8);
         if (got == -FI_EAVAIL) {
             fi_cq_err_entry error{};
-            fi_cq_readerr(queue_.get(), &error, 0);
+            fi_cq_readerr(end_.queue.get(), &error, 0);
         } else if (got == -FI_ENOSYS) {
             waits_ = false;
         } else if (got <= 0 && (!waits_ || (got != -FI_EAGAIN && got != -FI_EINTR))) {
@@ -195,7 +161,7 @@ FabricPort::~FabricPort()
     }
     stopping_ = true;
     if (waits_)
-        fi_cq_signal(queue_.get());
+        fi_cq_signal(end_.queue.get());
     thread_->join();
 }
 
@@ -232,16 +198,20 @@ Result<FabricRegion> FabricPort::register_memory(std::span<const std::byte> memo
                     provider_.c_str(), memory.size(), library_.strerror(-code));
     if (code)
         return library_.error(code, "fi_mr_reg");
-    region.key = fi_mr_key(region.mr.get());
-    if (region.key == FI_KEY_NOTAVAIL)
-        return fail(DDS_ERR_UNSUPPORTED, "%s gives no key of 64 bits", provider_.c_str());
-    region.base = domain.mr_mode & FI_MR_VIRT_ADDR ? reinterpret_cast<uintptr_t>(memory.data()) : 0;
     return region;
 }
 
 Result<FabricRegion> FabricPort::expose(std::span<const std::byte> memory)
 {
-    return register_memory(memory, FI_REMOTE_READ, endpoint_.get());
+    auto region = register_memory(memory, FI_REMOTE_READ, end_.endpoint.get());
+    if (!region)
+        return region;
+    region->key = fi_mr_key(region->mr.get());
+    if (region->key == FI_KEY_NOTAVAIL)
+        return fail(DDS_ERR_UNSUPPORTED, "%s gives no key of 64 bits", provider_.c_str());
+    const bool by_address = info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    region->base = by_address ? reinterpret_cast<uintptr_t>(memory.data()) : 0;
+    return region;
 }
 
 Result<FabricRegion> FabricPort::land(std::span<std::byte> memory, fid_ep* endpoint)

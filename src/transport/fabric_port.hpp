@@ -9,6 +9,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "transport/fabric_end.hpp"
 #include "transport/fabric_info.hpp"
 
 namespace dds {
@@ -23,10 +24,10 @@ struct FabricPeer {
     std::atomic<bool> suspect{false};
 };
 
-// Memory that others read, while this lives.
+// Memory that is registered while this lives: for others to read, or for our own reads to land in.
 struct FabricRegion {
     Fid<fid_mr> mr;
-    uint64_t key = 0;
+    uint64_t key = 0;   // others', like what follows
     uint64_t base = 0;  // the address of its first byte for a reader
 };
 
@@ -39,6 +40,7 @@ public:
 
     const Fabric& library() const { return library_; }
     const fi_info& info() const { return *info_; }
+    fid_fabric* fabric() const { return fabric_.get(); }
     fid_domain* domain() const { return domain_.get(); }
     const std::string& address() const { return address_; }  // of the endpoint, for others to read
     const std::string& provider() const { return provider_; }
@@ -58,7 +60,6 @@ private:
 
     FabricPort(const Fabric& library, FabricInfo info);
     Result<void> open();
-    Result<void> open_queue();
     Result<void> start();
     void serve();
     Result<FabricRegion> register_memory(std::span<const std::byte> memory, uint64_t access,
@@ -70,9 +71,7 @@ private:
     FabricInfo info_;
     Fid<fid_fabric> fabric_;
     Fid<fid_domain> domain_;
-    Fid<fid_av> vector_;
-    Fid<fid_cq> queue_;
-    Fid<fid_ep> endpoint_;
+    FabricEnd end_;
     std::string address_;
 
     std::atomic<bool> waits_{false};  // the queue can be waited for

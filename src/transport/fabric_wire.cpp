@@ -272,6 +272,13 @@ bool FabricWire::progress(Batch& batch)
     return true;
 }
 
+void FabricWire::park(Batch& batch, int64_t ns)
+{
+    auto* flight = static_cast<FabricFlight*>(batch.state.get());
+    if (flight && flight->context && !port_->inherited())
+        flight->context->park(*flight, ns);
+}
+
 void FabricWire::leave(FabricFlight& flight, Batch& batch)
 {
     const uint64_t held = flight.context->drop(flight);

@@ -38,6 +38,8 @@ public:
 
     Result<void> post(Batch& batch) override;
     bool progress(Batch& batch) override;
+    bool wakes() const override { return true; }
+    void park(Batch& batch, int64_t ns) override;
     void abandon(Batch& batch) override;
 
     FabricPort& port() { return *port_; }

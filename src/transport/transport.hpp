@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "memory/arena.hpp"
 #include "node/node.hpp"
 
@@ -147,6 +148,9 @@ public:
 
     virtual Result<void> post(Batch& batch) = 0;
     virtual bool progress(Batch& batch) = 0;  // true when all runs ended
+    // Between two steps: whether a batch's park() ends by itself when something has come for it.
+    virtual bool wakes() const { return false; }
+    virtual void park(Batch&, int64_t ns) { clock::sleep(ns); }
     // After it no byte lands in the caller's memory, but for batch.held where a wire cannot cancel.
     virtual void abandon(Batch& batch) = 0;
 };

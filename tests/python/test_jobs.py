@@ -16,6 +16,7 @@ needs_fabric = pytest.mark.skipif(
 
 def over_fabric(comm):
     os.environ["DDSTORE_SHM"] = "0"
+    os.environ["DDSTORE_PROFILE"] = "1"
     with pyddstore.PyDDStore(
         None, method=1, handshake_dir=comm.dir, rank=comm.rank, size=comm.size
     ) as store:
@@ -23,10 +24,17 @@ def over_fabric(comm):
         expected = everything(comm.size)
         rows = np.random.default_rng(comm.rank).integers(0, len(expected), 64)
         out = np.empty((64, 3), np.float32)
+        store.get_batch("x", out, rows)
         store.register_recv("x", out)
+        before = store.get_profile("x")
         for _ in range(10):
             store.get_batch("x", out, rows)
             assert (out == expected[rows]).all()
+            store.get_batch("x", out[3:7], rows[3:7])
+        took = {key: value - before[key] for key, value in store.get_profile("x").items()}
+        assert (took["calls"], took["rows"], took["mr_miss"], took["mr"]) == (20, 680, 0, 0)
+        assert (took["read"] > 0 and took["cq"] > 0) == (comm.size > 1)
+        assert took["lock_wait"] <= took["read"] + took["cq"] < took["py_get"]
         store.unregister_recv("x", out)
         store.epoch_begin()
         store.epoch_end()
