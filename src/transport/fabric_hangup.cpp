@@ -1,21 +1,16 @@
 #include "transport/fabric_hangup.hpp"
 
-#include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <cstdio>
 #include <cstring>
-#include <memory>
-#include <utility>
+#include <fstream>
+#include <set>
 
 namespace dds {
 namespace {
-
-struct CloseFolder {
-    void operator()(DIR* folder) const { closedir(folder); }
-};
 
 // A socket's peer, in the words of FI_SOCKADDR: the same bytes that an endpoint has for a name.
 bool is_at(const sockaddr_storage& peer, const std::string& address)
@@ -37,21 +32,15 @@ bool is_at(const sockaddr_storage& peer, const std::string& address)
     return false;
 }
 
-template <class Work>
-void each_connection(const Work& work)
+// What an epoll watches, and what that watches; anything else watches nothing.
+void find_watched(int fd, std::set<int>& found)
 {
-    const std::unique_ptr<DIR, CloseFolder> folder(opendir("/proc/self/fd"));
-    while (const dirent* entry = folder ? readdir(folder.get()) : nullptr) {
-        const int fd = atoi(entry->d_name);
-        sockaddr_storage peer{};
-        socklen_t bytes = sizeof peer;
-        if (fd > 0 && getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0)
-            work(fd, peer);
-    }
+    std::ifstream words("/proc/self/fdinfo/" + std::to_string(fd));
+    for (std::string line; std::getline(words, line);)
+        if (int watched = -1;
+            sscanf(line.c_str(), "tfd: %d", &watched) == 1 && found.insert(watched).second)
+            find_watched(watched, found);
 }
-
-// They stay open in a child as long as it lives.  Changed before there is anything to hang up.
-std::vector<int> spared;
 
 }  // namespace
 
@@ -61,24 +50,18 @@ bool must_hang_up(const Fabric& library, const std::string& provider)
            (provider.starts_with("tcp") || provider == "net");
 }
 
-void hang_up(const std::vector<std::string>& addresses)
+void hang_up(int wakes, const std::vector<std::string>& addresses)
 {
-    each_connection([&](int fd, const sockaddr_storage& peer) {
-        if (!std::ranges::binary_search(spared, fd) &&
+    std::set<int> watched;
+    find_watched(wakes, watched);
+    for (const int fd : watched) {
+        sockaddr_storage peer{};
+        socklen_t bytes = sizeof peer;
+        if (getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 &&
             std::ranges::any_of(addresses,
                                 [&](const auto& address) { return is_at(peer, address); }))
             shutdown(fd, SHUT_RDWR);
-    });
-}
-
-void spare_inherited()
-{
-    static uint64_t process = 0;
-    if (std::exchange(process, fork_count()) == fork_count())
-        return;
-    spared.clear();
-    each_connection([](int fd, const sockaddr_storage&) { spared.push_back(fd); });
-    std::ranges::sort(spared);
+    }
 }
 
 }  // namespace dds

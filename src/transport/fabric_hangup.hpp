@@ -14,11 +14,9 @@ namespace dds {
 // well whose connection ends.
 bool must_hang_up(const Fabric& library, const std::string& provider);
 
-// End this process's connections to those who listen at these addresses.  Others of it that read from
-// them find theirs ended, and ask again.
-void hang_up(const std::vector<std::string>& addresses);
-
-// In a forked child, before it opens libfabric: the connections that are here are the parent's.
-void spare_inherited();
+// End the connections to those who listen at these addresses that the wait object `wakes` watches:
+// those of one endpoint over tcp;ofi_rxm, of all of this process's over net, where the others find
+// theirs ended and ask again.
+void hang_up(int wakes, const std::vector<std::string>& addresses);
 
 }  // namespace dds

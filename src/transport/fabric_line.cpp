@@ -40,7 +40,7 @@ bool FabricContext::Line::may_sleep(const FabricPort& port)
 void FabricContext::Line::end_answers()
 {
     constexpr int kEmptyLooks = 10'000;  // some 10 ms
-    hang_up(known);
+    hang_up(wakes, known);
     size_t open = slots.size() - free.size() - failed;
     for (int empty = 0; open > 0 && empty < kEmptyLooks; empty++) {
         fi_cq_entry entry;
