@@ -126,7 +126,7 @@ Result<void> Store::Attached::meet(Store& store, const CoreRecord& found)
     }
     DDS_LET(router,
             Router::of_reader(std::move(ways), std::move(reasons), fresh.get(), std::move(wire)));
-    store.router_ = std::move(router);
+    DDS_TRY(store.take(std::move(router)));
     visitors = std::move(fresh);
     return {};
 }
@@ -320,6 +320,7 @@ Result<void> Store::join(const char* name)
                                    .park_max_ns = Attached::kLook}));
     if (waited == Waited::interrupted)
         return fail(DDS_ERR_INTERRUPTED, "interrupted in dds_join of variable \"%s\"", name);
+    const std::lock_guard lock(attached_->mutex);  // of what other threads' joins find
     if (waited == Waited::timeout)
         return fail(DDS_ERR_TIMEOUT,
                     "variable \"%s\" did not come to %s within %lld s "
@@ -333,8 +334,10 @@ Result<std::unique_ptr<Store>> Store::attach_again(const Store& origin, bool chi
 {
     DDS_LET(reader, open_attached(origin.size_, origin.options_));
     reader->set_timeout(origin.read_ms(), origin.collective_ms());
-    if (const auto& core = origin.attached_->core)
-        reader->attached_->only = std::pair(core->store, core->epoch);
+    // Before something is joined another thread may be looking for the run.
+    if (origin.attached_->joined.load(std::memory_order_acquire))
+        reader->attached_->only =
+            std::pair(origin.attached_->core->store, origin.attached_->core->epoch);
     std::vector<std::string> names;
     if (child)
         for (const Variable* variable : origin.table_.inherited())

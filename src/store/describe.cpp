@@ -9,6 +9,24 @@
 #include "store/variable_card.hpp"
 
 namespace dds {
+namespace {
+
+std::vector<Transport*> transports_of(Router& routes)
+{
+    std::vector<Transport*> all{&routes.shared(), &routes.own_memory()};
+    if (routes.wire())
+        all.push_back(routes.wire());
+    return all;
+}
+
+Result<void> register_with(Router& routes, std::span<std::byte> buffer)
+{
+    for (Transport* transport : transports_of(routes))
+        DDS_TRY(transport->register_local(buffer));
+    return {};
+}
+
+}  // namespace
 
 Result<std::shared_ptr<Variable>> Store::variable(const char* name) const
 {
@@ -114,7 +132,8 @@ void Store::stats(dds_stats_t& stats) const
         stats.arena_bytes = arenas_->bytes();
     }
     stats.parked_bytes = views::parked_bytes() + Mpi::parked_bytes();
-    if (const Transport* wire = router_->wire())
+    const std::shared_ptr<Router> routes = this->routes();
+    if (const Transport* wire = routes->wire())
         wire->tell(stats);
     std::set<const Partition*> counted;
     for (const auto& variable : table_.all()) {
@@ -126,7 +145,22 @@ void Store::stats(dds_stats_t& stats) const
     stats.peer_maps = peer_maps_.load(std::memory_order_relaxed);
 }
 
-std::string Store::path(int rank) const { return router_->words(rank); }
+std::shared_ptr<Router> Store::routes() const
+{
+    const std::lock_guard lock(routes_mutex_);
+    return router_;
+}
+
+Result<void> Store::take(std::shared_ptr<Router> routes)
+{
+    const std::lock_guard lock(routes_mutex_);
+    for (const auto& [buffer, bytes] : receive_buffers_)
+        DDS_TRY(register_with(*routes, {buffer, bytes}));
+    router_ = std::move(routes);
+    return {};
+}
+
+std::string Store::path(int rank) const { return routes()->words(rank); }
 
 Result<void> Store::register_recv(void* buffer, size_t bytes)
 {
@@ -134,10 +168,8 @@ Result<void> Store::register_recv(void* buffer, size_t bytes)
         return {};
     if (!buffer)
         return fail(DDS_ERR_ARG, "buffer is NULL");
-    for (Transport* transport : {&router_->shared(), &router_->own_memory(), router_->wire()})
-        if (transport)
-            DDS_TRY(transport->register_local({static_cast<std::byte*>(buffer), bytes}));
-    const std::lock_guard lock(receive_mutex_);
+    const std::lock_guard lock(routes_mutex_);
+    DDS_TRY(register_with(*router_, {static_cast<std::byte*>(buffer), bytes}));
     size_t& known = receive_buffers_[static_cast<std::byte*>(buffer)];
     known = std::max(known, bytes);
     return {};
@@ -145,12 +177,11 @@ Result<void> Store::register_recv(void* buffer, size_t bytes)
 
 Result<void> Store::unregister_recv(void* buffer)
 {
-    const std::lock_guard lock(receive_mutex_);
+    const std::lock_guard lock(routes_mutex_);
     if (receive_buffers_.erase(static_cast<std::byte*>(buffer)) == 0)
         return fail(DDS_ERR_ARG, "buffer %p is not registered", buffer);
-    for (Transport* transport : {&router_->shared(), &router_->own_memory(), router_->wire()})
-        if (transport)
-            transport->unregister_local(static_cast<std::byte*>(buffer));
+    for (Transport* transport : transports_of(*router_))
+        transport->unregister_local(static_cast<std::byte*>(buffer));
     return {};
 }
 

@@ -100,6 +100,8 @@ public:
     // The read path's own (read.hpp, wire_read.hpp).
     Table& table() { return table_; }
     Router& router() { return *router_; }
+    // The first join of a reader changes them; no row is read before.
+    std::shared_ptr<Router> routes() const;
     CounterBlocks& counters() { return counters_; }
     void count_timeout() { timeouts_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -119,6 +121,7 @@ private:
     // To the same run of the core job, whose end the new reader must see by itself.
     static Result<std::unique_ptr<Store>> attach_again(const Store& origin, bool child);
     void go_stale();
+    Result<void> take(std::shared_ptr<Router> routes);
 
     class Adding;
     class Joining;
@@ -171,8 +174,8 @@ private:
 
     std::mutex requests_mutex_;
     std::map<Request*, std::weak_ptr<Request>> requests_;
-    std::mutex receive_mutex_;
-    std::map<std::byte*, size_t> receive_buffers_;
+    mutable std::mutex routes_mutex_;               // of `router_` where it changes, and of
+    std::map<std::byte*, size_t> receive_buffers_;  // what is registered with it
 };
 
 }  // namespace dds

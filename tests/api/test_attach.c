@@ -1,6 +1,8 @@
 /* Readers of another job (method 2): the last rank attaches to the others, who are the core job. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +90,38 @@ static dds_store_t attach(void)
     return reader;
 }
 
+/* What may be asked of a reader at any time, also while its first join finds out who is where. */
+static atomic_bool asking;
+
+static void *ask_on(void *reader)
+{
+    static char buffer[64];
+    char text[256];
+    while (asking) {
+        dds_stats_t stats = DDS_STATS_INIT;
+        ok(dds_path(reader, 0, text, sizeof text));
+        ok(dds_stats(reader, &stats));
+        ok(dds_register_recv(reader, buffer, sizeof buffer));
+        ok(dds_unregister_recv(reader, buffer));
+    }
+    return NULL;
+}
+
+static void join_while_another_thread_asks(const char *name)
+{
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        dds_store_t reader = attach();
+        asking = true;
+        assert_int_equal(pthread_create(&thread, NULL, ask_on, reader), 0);
+        ok(dds_join(reader, name));
+        asking = false;
+        pthread_join(thread, NULL);
+        way_to(reader, 0);
+        ok(dds_free(&reader));
+    }
+}
+
 static void a_reader_finds_what_is_published_and_what_comes(void **state)
 {
     (void)state;
@@ -112,6 +146,7 @@ static void a_reader_finds_what_is_published_and_what_comes(void **state)
     assert_int_equal(number, cores);
     fails_plainly(dds_get(reader, "first/name", 0, 1, out, kRow), DDS_ERR_NOTFOUND);
     meet();
+    join_while_another_thread_asks("first/name");
     ok(dds_join(reader, "first/name"));
     fails_plainly(dds_join(reader, "first/name"), DDS_ERR_EXISTS);
     ok(dds_join(reader, "second"));
