@@ -114,7 +114,9 @@ static void other_variables_come_and_go_while_threads_read(void **state)
     start(readers, store, none);
     char data[4096];
     memset(data, my_rank, sizeof data);
-    for (int i = 0; i < 20; i++) {
+    /* Over an MPI each makes and frees windows, while all threads poll it. */
+    const int rounds = path_under_test() == DDS_PATH_MPI ? 5 : 20;
+    for (int i = 0; i < rounds; i++) {
         char out = 0;
         ok(dds_add(store, "other", 1, sizeof data, DDS_UINT8, data, NULL));
         ok(dds_create(store, "third", 10, 1, DDS_FLOAT64, NULL));
