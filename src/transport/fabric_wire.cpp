@@ -159,14 +159,14 @@ Result<std::unique_ptr<Transport>> FabricWire::in_child() const
     return std::unique_ptr<Transport>(std::move(wire));
 }
 
-std::shared_ptr<const FabricLanding> FabricWire::local_of(const Run& run) const
+const std::shared_ptr<const FabricLanding>* FabricWire::local_of(const Run& run) const
 {
     // A slice of a buffer may be registered, too, so that the nearest is not the one that has all.
     for (auto at = locals_.upper_bound(run.to); at != locals_.begin();) {
         --at;
         const auto before = static_cast<size_t>(run.to - at->first);
         if (before + run.bytes <= at->second->bytes)
-            return at->second;
+            return &at->second;
         if (before >= longest_)
             break;
     }
@@ -181,12 +181,12 @@ void FabricWire::find_local(FabricFlight& flight, Batch& batch) const
         return;
     flight.local.reserve(batch.runs.size());
     for (const Run& run : batch.runs) {
-        auto landing = local_of(run);
-        flight.local.push_back(landing ? fi_mr_desc(landing->region.mr.get()) : nullptr);
+        const auto* landing = local_of(run);
+        flight.local.push_back(landing ? fi_mr_desc((*landing)->region.mr.get()) : nullptr);
         if (!landing && run.bytes > 0)
             flight.stage = true;
-        else if (landing && (flight.landings.empty() || flight.landings.back() != landing))
-            flight.landings.push_back(std::move(landing));
+        else if (landing && (flight.landings.empty() || flight.landings.back() != *landing))
+            flight.landings.push_back(*landing);
     }
     batch.unregistered = flight.stage ? 1 : 0;
 }

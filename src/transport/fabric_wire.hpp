@@ -62,7 +62,7 @@ private:
         return port_->needs_local() || choice_.lands == FabricLands::registered;
     }
     void find_local(FabricFlight& flight, Batch& batch) const;
-    std::shared_ptr<const FabricLanding> local_of(const Run& run) const;
+    const std::shared_ptr<const FabricLanding>* local_of(const Run& run) const;  // NULL: none
     void leave(FabricFlight& flight, Batch& batch);
 
     const Node* node_;
